@@ -1,7 +1,7 @@
 """ROS node that simulates a world in the loop.
 
-The tool drives a body of it and feels the virtual coupling's force; or other nodes render the planes that this node
-finds near the tool, and what they do to the tool acts on the bodies.
+The tool drives a body of it and feels the virtual coupling's force. Or other nodes render the planes that this node
+finds near the tool, and the reactions to their forces on the tool act on the bodies.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ _STATE = ("position", "orientation", "velocity", "angular_velocity")
 
 
 class ContactNode(RenderingNode):
-    """Answers with the coupling's wrench, or with NONE where the tool drives no body; its state are the bodies'.
+    """Answers with the coupling's wrench, or with NONE if the tool drives no body; publishes the state of the bodies.
 
-    With inputs of the kinds wall and friction their pushes and friction act on the bodies, with the other sign; with
-    one of the kind constraints the prescribed proxy is where that reference is.
+    Inputs of the kinds wall and friction exert their reactions on the bodies. With an input of the kind constraints
+    the prescribed proxy follows that reference.
     """
 
     parameter_file = Path(__file__).with_name("contact_node.yaml")
@@ -245,7 +245,7 @@ def worlds_folder() -> Path | None:
 
 
 def scene_message(world: World) -> Scene:
-    """The bodies of a world, in their order.
+    """Returns the bodies of a world as a message, in their order.
 
     Each body is described by one simple shape (`convex_contact.view.body_shapes`).
     """
@@ -280,5 +280,5 @@ def _fill(message: Any, rows: Any, names: tuple[str, ...]) -> None:
 
 
 def main() -> None:
-    """Entry point of the executable contact_node."""
+    """Runs the executable contact_node."""
     process.main(ContactNode)

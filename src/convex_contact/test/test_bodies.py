@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import Material, World, WorldDynamics
-from convex_contact.model.bodies import moved_linearly, turned, write_pose, write_quaternion
+from convex_contact.model.bodies import rotate_quaternion, rotate_quaternion_linearly, write_pose, write_quaternion
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
@@ -104,9 +104,9 @@ def test_exponential_map_is_exact_and_the_linear_one_of_third_order() -> None:
     for size in (0.2, 0.1):
         r = size * np.array([0.6, 0.0, -0.8])
         exact = Rotation.from_rotvec(r) * start
-        quaternion = np.array(turned(*start.as_quat(), *r))
+        quaternion = np.array(rotate_quaternion(*start.as_quat(), *r))
         assert (exact.inv() * Rotation.from_quat(quaternion)).magnitude() < 1e-15
-        linear = Rotation.from_quat(np.array(moved_linearly(*start.as_quat(), *r)))
+        linear = Rotation.from_quat(np.array(rotate_quaternion_linearly(*start.as_quat(), *r)))
         angle.append((exact.inv() * linear).magnitude())
     assert angle[0] / angle[1] == pytest.approx(8.0, rel=0.02)
     assert angle[1] == pytest.approx(0.1**3 / 12, rel=0.01)
@@ -115,7 +115,7 @@ def test_exponential_map_is_exact_and_the_linear_one_of_third_order() -> None:
 @pytest.mark.parametrize("size", [0.0, 1e-9, 0.99e-4, 1.01e-4, 3.0])
 def test_small_and_large_turns_join(size: float) -> None:
     exact = Rotation.from_rotvec([0, 2 * size, 0])
-    q = np.array(turned(0.0, 0.0, 0.0, 1.0, 0.0, 2 * size, 0.0))
+    q = np.array(rotate_quaternion(0.0, 0.0, 0.0, 1.0, 0.0, 2 * size, 0.0))
     np.testing.assert_allclose(q * np.sign(q[3]), exact.as_quat() * np.sign(exact.as_quat()[3]), atol=1e-16)
 
 

@@ -245,7 +245,7 @@ def test_a_tangential_quantity_follows_its_contact() -> None:
     d.arrays.q[8] += 0.02  # b moves aside: the contact of the two turns
     d.prepare()
     c = d.collect()
-    carried = d.carried(values)
+    carried = d.transport_tangential(values)
     moved = np.einsum("kr,kri->ki", carried, c.frame[: c.count[0], :2])
     np.testing.assert_allclose(np.linalg.norm(moved, axis=1), np.linalg.norm(values, axis=1))
     np.testing.assert_allclose(moved[:2], world[:2], atol=1e-18)

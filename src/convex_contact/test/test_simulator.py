@@ -366,7 +366,9 @@ def test_displacements_are_carried_as_the_readable_form_does_it() -> None:
         d.collect(sim.approximation)
         new = d.contacts.frame[:1]
         spin = 0.5 * (d.arrays.body_twist[0, 3:] + d.arrays.body_twist[1, 3:]) @ new[0, 2] * 1e-3
-        np.testing.assert_allclose(d.carried(e), transport_elastic_displacement(e, old, new, [spin]), atol=1e-18)
+        np.testing.assert_allclose(
+            d.transport_tangential(e), transport_elastic_displacement(e, old, new, [spin]), atol=1e-18
+        )
         assert np.abs(e).max() > 1e-9
         d.swap()
         sim.step()

@@ -122,9 +122,13 @@ def test_every_contact_left_out_has_no_force_at_the_solution(helpers: Any) -> No
 
 def test_steeper_friction_and_longer_relaxation_look_farther() -> None:
     d = WorldDynamics(shower(0, 1.0), period=2e-3)
-    assert d.travel("lagged") == d.travel("lagged_elastoplastic") == 2e-3
-    assert d.travel("similar") == d.travel("similar_regularized") == pytest.approx(2e-3 * np.sqrt(1 + 0.8**2))
-    assert d.travel("sap") == pytest.approx((2e-3 + 2e-4) * np.sqrt(1 + 0.8**2))
+    assert d.contact_horizon("lagged") == d.contact_horizon("lagged_elastoplastic") == 2e-3
+    assert (
+        d.contact_horizon("similar")
+        == d.contact_horizon("similar_regularized")
+        == pytest.approx(2e-3 * np.sqrt(1 + 0.8**2))
+    )
+    assert d.contact_horizon("sap") == pytest.approx((2e-3 + 2e-4) * np.sqrt(1 + 0.8**2))
 
 
 def test_speeds_bound_those_of_all_points() -> None:

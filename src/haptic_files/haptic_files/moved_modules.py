@@ -122,6 +122,23 @@ def renamed(module: str, names: Mapping[str, str]) -> Getter:
     return get
 
 
+class RenamedMember:
+    """Old name of a method or property, which leads to the present one and warns: ``old = RenamedMember("new")``.
+
+    Args:
+        new: present name.
+    """
+
+    def __init__(self, new: str) -> None:
+        self._new = new
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        # not `__set_name__`, which named tuples do not call
+        old = next(name for base in owner.__mro__ for name, value in vars(base).items() if value is self)
+        _warn(f"{owner.__name__}.{old}", f"{owner.__name__}.{self._new}")
+        return getattr(owner if instance is None else instance, self._new)
+
+
 def _at_new_name(module: str, names: Mapping[str, str], name: str) -> Any:
     if name not in names:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")

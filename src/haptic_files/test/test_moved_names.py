@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from haptic_files.moved_modules import names_of_moved_module
+from haptic_files.moved_modules import RenamedMember, names_of_moved_module
 
 
 @pytest.fixture
@@ -30,3 +30,22 @@ def test_a_plain_module_gives_names_that_are_in_another_one(modules: ModuleType)
 def test_a_name_that_is_in_neither_is_an_attribute_error(modules: ModuleType, name: str) -> None:
     with pytest.raises(AttributeError, match=name):
         getattr(modules, name)
+
+
+class Tank:
+    level = 0.0
+
+    def fill(self) -> float:
+        self.level = 1.0
+        return self.level
+
+    top_up = RenamedMember("fill")
+
+
+def test_the_old_name_of_a_method_calls_the_present_one_with_a_warning() -> None:
+    tank = Tank()
+    with pytest.warns(DeprecationWarning, match=r"Tank\.top_up has moved; use Tank\.fill"):
+        assert tank.top_up() == 1.0
+    assert tank.level == 1.0
+    with pytest.warns(DeprecationWarning, match=r"Tank\.fill"):
+        assert Tank.top_up(tank) == 1.0

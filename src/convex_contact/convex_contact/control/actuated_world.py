@@ -1,9 +1,9 @@
-"""A world with motors, as a system for `ilqr`: state (q, v), inputs the forces of chosen joints, derivatives included.
+"""A world with actuated joints as a system for `ilqr`: state (q, v), inputs the joint forces, derivatives included.
 
     >>> system = ActuatedWorld(world, period=0.01, stiction_tolerance=1e-2)
     >>> cost = QuadraticCost(system, goal, state=..., input=..., final=...)
     >>> found = optimize(system, cost, system.start, guess, lower=-20.0, upper=20.0)
-    >>> system.play(found.inputs)       # the world moves by itself now, in any simulator of that period
+    >>> system.play(found.inputs)       # drives the world's trees, in any simulator with that period
 
 A state is q and v in one vector; its tangent space is that of `rollouts`.
 """
@@ -28,19 +28,19 @@ class ActuatedWorld:
     """Steps of a world and their derivatives.
 
     Args:
-        world: Without prescribed bodies, whose place is not part of the state.
-        period: dt, s.
-        joints: Names of the actuated joints, of one velocity each; default: all of the world's trees.
-        approximation: All but lagged_elastoplastic, whose contacts remember more than q and v.
-        **options: Of :class:`Simulator`; solutions are polished unless `polish=False`.
+        world: without prescribed bodies, whose pose is not part of the state.
+        period: dt [s].
+        joints: names of the actuated joints, with one velocity each; default: all of the world's trees.
+        approximation: any but lagged_elastoplastic, whose contacts have state beyond q and v.
+        **options: of :class:`Simulator`; solutions are polished unless `polish=False`.
 
     Attributes:
-        world: As given.
-        simulator: That makes the steps.
-        joints: Names of the joints, in the order of the inputs.
+        world: as given.
+        simulator: makes the steps.
+        joints: names of the joints, in the order of the inputs.
 
     Raises:
-        ValueError: The world has nothing that is actuated, or something that is not differentiated here.
+        ValueError: the world has no actuated joint, or a part that cannot be differentiated here.
 
     Examples:
         >>> from importlib.resources import files
@@ -94,17 +94,17 @@ class ActuatedWorld:
 
     @property
     def period(self) -> float:
-        """s."""
+        """Period dt [s]."""
         return self.simulator.period
 
     @property
     def start(self) -> np.ndarray:
-        """The world's state as described (nq + nv,)."""
+        """Initial state of the world as described (nq + nv,)."""
         return self._start.copy()
 
     @property
     def tangent(self) -> int:
-        """2 nv."""
+        """Dimension 2 nv of the tangent space."""
         return 2 * self._nv
 
     @property
@@ -113,7 +113,7 @@ class ActuatedWorld:
         return len(self._columns)
 
     def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The change [dq; dv] (2 nv,) that leads from x to y."""
+        """Returns the change [dq; dv] (2 nv,) that leads from x to y."""
         out = np.empty(2 * self._nv)
         out[self._nv :] = y[self._nq :] - x[self._nq :]
         for kind, tree, q, v in self._trees():
@@ -125,7 +125,7 @@ class ActuatedWorld:
         return out
 
     def difference_jacobian(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Derivative (2 nv, 2 nv) of :meth:`difference` by a change of y."""
+        """Returns the derivative (2 nv, 2 nv) of :meth:`difference` by a change of y."""
         out = np.eye(2 * self._nv)
         for kind, tree, q, v in self._trees():
             if kind == FREE:
@@ -136,7 +136,7 @@ class ActuatedWorld:
         return out
 
     def moved(self, x: np.ndarray, change: ArrayLike) -> np.ndarray:
-        """The state to which a change [dq; dv] (2 nv,) leads from x."""
+        """Returns the state that a change [dq; dv] (2 nv,) of x leads to."""
         change = checks.array("change", change, (2 * self._nv,))
         out = x.copy()
         out[self._nq :] += change[self._nv :]
@@ -148,10 +148,10 @@ class ActuatedWorld:
         return out
 
     def place(self, x: ArrayLike) -> None:
-        """Puts the simulator there, at time 0.
+        """Sets the simulator to a state, at time 0.
 
         Raises:
-            ValueError: It is no state.
+            ValueError: x is not a state of this world.
         """
         state = checks.array("state", x, (self._nq + self._nv,))
         d = self.simulator.dynamics
@@ -159,7 +159,7 @@ class ActuatedWorld:
         d.time = 0.0
 
     def goal(self, **places: ArrayLike) -> np.ndarray:
-        """The state at the start, at rest, with free bodies elsewhere: positions (3,), m, by their names."""
+        """Returns the start state at rest, with free bodies moved to positions (3,) [m], given by name."""
         self.place(self._start)
         for name, position in places.items():
             self.simulator.set_state(name, position=position)
@@ -167,10 +167,10 @@ class ActuatedWorld:
         return np.concatenate([a.q, np.zeros(self._nv)])
 
     def slices(self, body: int | str) -> tuple[slice, slice]:
-        """Where a free body's [linear; angular] parts are in dq and in dv of a change.
+        """Returns the slices of a free body's [linear; angular] parts in dq and in dv of a change.
 
         Raises:
-            WorldError: The body is not free.
+            WorldError: the body is not free.
         """
         number = self.world.number(body)
         if self.world.bodies[number].kind != "free":
@@ -183,10 +183,10 @@ class ActuatedWorld:
     # --- steps -------------------------------------------------------------------------------------------------
 
     def step(self, k: int, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """The state after a step from x with joint forces u, N or N m.
+        """Returns the state after a step from x with joint forces u [N or N m].
 
         Raises:
-            ConvergenceError: It has no solution.
+            ConvergenceError: the step has no solution.
         """
         self.place(x)
         a = self.simulator.dynamics.arrays
@@ -199,7 +199,7 @@ class ActuatedWorld:
         return np.concatenate([a.q, a.v])
 
     def linearize(self, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A (N, 2 nv, 2 nv) and B (N, 2 nv, inputs) of the motion from states[0]."""
+        """Returns A (N, 2 nv, 2 nv) and B (N, 2 nv, inputs) of the motion from states[0]."""
         self.place(states[0])
         actuation = np.zeros((len(inputs), self._nv))
         actuation[:, self._columns] = inputs
@@ -207,7 +207,7 @@ class ActuatedWorld:
         return A, B[:, :, self._columns]
 
     def holding(self, x: np.ndarray) -> np.ndarray:
-        """Inputs (inputs,) that balance gravity at a state."""
+        """Returns the inputs (inputs,) that balance gravity in a state."""
         out = np.zeros(self._nv)
         for kind, tree, q, v in self._trees():
             if kind != FREE:
@@ -216,15 +216,15 @@ class ActuatedWorld:
         return out[self._columns]
 
     def contacts(self, x: np.ndarray, u: np.ndarray) -> ContactReport:
-        """The contacts of the step from x with inputs u."""
+        """Returns the contacts of the step from x with inputs u."""
         self.step(0, x, u)
         return self.simulator.contacts
 
     def play(self, inputs: ArrayLike) -> None:
-        """Makes the inputs (N, inputs) the drive of the world's trees: each for its step; zero after the last.
+        """Sets the inputs (N, inputs) as drive of the world's trees, one row per step; zero after the last.
 
         Raises:
-            ValueError: A wrong shape.
+            ValueError: wrong shape.
         """
         given = checks.array("inputs", inputs, (len(np.asarray(inputs)), self.inputs))
         forces = np.zeros((len(given) + 1, self._nv))
@@ -245,11 +245,11 @@ class ActuatedWorld:
 
 
 class DifferencedWorld(ActuatedWorld):
-    """The same with derivatives by central differences of the steps, for comparison; solutions must be polished.
+    """An actuated world with derivatives by central differences of steps, for comparison; needs polished solutions.
 
     Args:
-        h: Of all changes of state and inputs, in their units.
-        **options: Of :class:`ActuatedWorld`.
+        h: difference in every entry of state and inputs, in its unit.
+        **options: of :class:`ActuatedWorld`.
     """
 
     def __init__(self, world: World, *, h: float = 1e-6, **options: Any) -> None:
@@ -257,7 +257,7 @@ class DifferencedWorld(ActuatedWorld):
         self.h = checks.number("h", h, above=0.0)
 
     def linearize(self, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A and B, in 2 (2 nv + inputs) steps for each of the motion."""
+        """Returns A and B from 2 (2 nv + inputs) steps per step of the motion."""
         n, m = self.tangent, self.inputs
         A, B = np.empty((len(inputs), n, n)), np.empty((len(inputs), n, m))
         for k, (x, u) in enumerate(zip(states[:-1], inputs, strict=True)):
@@ -271,5 +271,5 @@ class DifferencedWorld(ActuatedWorld):
 
 
 def _rotation(q: np.ndarray) -> np.ndarray:
-    """Of a free body's coordinates (7,)."""
+    """Returns the rotation matrix of a free body's coordinates (7,)."""
     return np.asarray(pin.Quaternion(q[3:]).matrix())

@@ -1,4 +1,4 @@
-"""Discrete systems on manifolds and costs of their motions, for `ilqr`."""
+"""Protocols of discrete systems on manifolds and of costs of their motions, and a quadratic cost, for `ilqr`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from convex_contact.problem import checks
 
 
 class System(Protocol):
-    """A discrete system. x are states (m,), numbers of any meaning; dx changes of them (n,) in the tangent space."""
+    """A discrete system with states x (m,); changes dx (n,) are vectors of the tangent space."""
 
     @property
     def tangent(self) -> int:
-        """n."""
+        """Dimension n of the tangent space."""
         ...
 
     @property
@@ -24,40 +24,40 @@ class System(Protocol):
         ...
 
     def step(self, k: int, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """x_(k+1) = f_k(x, u). May raise ConvergenceError: the inputs are then not taken."""
+        """Returns x_(k+1) = f_k(x, u); a ConvergenceError rejects the inputs."""
         ...
 
     def linearize(self, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A (N, n, n) and B (N, n, inputs) along a motion of N + 1 states."""
+        """Returns A (N, n, n) and B (N, n, inputs) along a motion of N + 1 states."""
         ...
 
     def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The change (n,) that leads from x to y."""
+        """Returns the change (n,) that leads from x to y."""
         ...
 
 
 class Cost(Protocol):
-    """A cost. Hessians must be positive semidefinite, that of u positive definite."""
+    """Cost of a motion. Its Hessians must be positive semidefinite, that of u positive definite."""
 
     def running(self, k: int, x: np.ndarray, u: np.ndarray) -> float:
-        """l_k."""
+        """Returns the running cost l_k."""
         ...
 
     def final(self, x: np.ndarray) -> float:
-        """l_N."""
+        """Returns the final cost l_N."""
         ...
 
     def running_expansion(self, k: int, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
-        """l_x (n,), l_u, l_xx, l_ux (inputs, n), l_uu."""
+        """Returns l_x (n,), l_u (inputs,), l_xx (n, n), l_ux (inputs, n), l_uu (inputs, inputs)."""
         ...
 
     def final_expansion(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """l_x (n,), l_xx (n, n)."""
+        """Returns l_x (n,) and l_xx (n, n) of the final cost."""
         ...
 
 
 class Manifold(Protocol):
-    """What :class:`QuadraticCost` needs of a system."""
+    """Differences of states that :class:`QuadraticCost` needs of a system."""
 
     @property
     def tangent(self) -> int: ...
@@ -68,17 +68,17 @@ class Manifold(Protocol):
     def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray: ...
 
     def difference_jacobian(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Derivative (n, n) of `difference` by a change of y."""
+        """Returns the derivative (n, n) of `difference` by a change of y."""
         ...
 
 
 class QuadraticCost:
     """l = 1/2 e^T Q e + 1/2 (u - u_r)^T R (u - u_r) and l_N = 1/2 e^T Q_N e, e the change that leads from x_r to x.
 
-    Not multiplied by the period.
+    The period is not a factor of the cost.
 
     Args:
-        system: Gives n, the number of inputs, and differences of states.
+        system: gives n, the number of inputs, and differences of states.
         reference: x_r.
         state: Q, symmetric (n, n) or its diagonal (n,), not negative.
         input: R, symmetric (inputs, inputs) or its diagonal, positive.
@@ -86,7 +86,7 @@ class QuadraticCost:
         input_reference: u_r (inputs,), or one for each step (N, inputs); default: zeros.
 
     Raises:
-        ValueError: A wrong shape, or a weight of the wrong sign.
+        ValueError: wrong shape, or a weight of the wrong sign.
 
     Examples:
         >>> from importlib.resources import files
@@ -129,22 +129,22 @@ class QuadraticCost:
         return u - (self.input_reference if self.input_reference.ndim == 1 else self.input_reference[k])
 
     def running(self, k: int, x: np.ndarray, u: np.ndarray) -> float:
-        """l_k."""
+        """Returns the running cost l_k."""
         e, r = self.system.difference(self.reference, x), self._input_error(k, u)
         return 0.5 * float(e @ self.Q @ e + r @ self.R @ r)
 
     def final(self, x: np.ndarray) -> float:
-        """l_N."""
+        """Returns the final cost l_N."""
         e = self.system.difference(self.reference, x)
         return 0.5 * float(e @ self.Q_final @ e)
 
     def running_expansion(self, k: int, x: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
-        """l_x, l_u, l_xx without the curvature of the manifold, l_ux = 0, l_uu."""
+        """Returns l_x, l_u, l_xx without the curvature of the manifold, l_ux = 0, and l_uu."""
         l_x, l_xx = self._expansion(x, self.Q)
         return l_x, self.R @ self._input_error(k, u), l_xx, np.zeros((len(self.R), len(self.Q))), self.R
 
     def final_expansion(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """l_x, l_xx likewise."""
+        """Returns l_x and l_xx of the final cost, without the curvature of the manifold."""
         return self._expansion(x, self.Q_final)
 
     def _expansion(self, x: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -153,7 +153,11 @@ class QuadraticCost:
 
 
 def weights(name: str, value: ArrayLike, n: int) -> np.ndarray:
-    """A positive semidefinite matrix (n, n) from itself or its diagonal, or a ValueError that names it."""
+    """Returns a positive semidefinite matrix (n, n) from itself or its diagonal.
+
+    Raises:
+        ValueError: the value is no such matrix; the message begins with the name.
+    """
     if np.ndim(value) == 1:
         value = np.diag(checks.array(name, value, (n,)))
     matrix = checks.array(name, value, (n, n))

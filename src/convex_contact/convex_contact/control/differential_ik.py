@@ -2,9 +2,9 @@
 
     minimise |J dq - e|^2 + damping^2 |dq|^2 + posture^2 |dq - rate (q_rest - q)|^2    within the joints' limits
 
-with the twist e = error/horizon that would bring the frame to the target within the horizon. Limits of speed and
-position are kept by an active set: what a joint would exceed is fixed at its limit, and the others make up for it as
-far as they can (Chiaverini, Siciliano, Egeland 1994 for the damping; the projection is that of bounded least squares).
+with the twist e = error/horizon that would bring the frame to the target within the horizon. An active set keeps the
+limits of velocity and position: the joint that exceeds its limit most is fixed there, and the others are solved for
+again (Chiaverini, Siciliano, Egeland 1994 for the damping; the projection is that of bounded least squares).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from convex_contact.problem import checks
 
 @dataclass(frozen=True)
 class DifferentialIK:
-    """Numbers of the method.
+    """Parameters of the method.
 
     Attributes:
-        horizon: Within which the frame would reach its target, s.
-        damping: Of the least squares, m/rad (rotations count as metres at 1 m).
-        posture: Weight of the way to the posture at rest, m/rad; what the task leaves free goes there.
-        largest_velocity: Of each joint, rad/s (m/s).
-        rotation_weight: Of a radian of the frame, as so many metres.
+        horizon: time in which the frame would reach its target [s].
+        damping: of the least squares [m/rad] (rotations count as metres at 1 m).
+        posture: weight of the displacement to the rest posture [m/rad]; determines motion that the task leaves free.
+        largest_velocity: of each joint [rad/s or m/s].
+        rotation_weight: metres that a radian of rotation error counts as [m/rad].
     """
 
     horizon: float = 0.05
@@ -44,16 +44,16 @@ class DifferentialIK:
         self, q: np.ndarray, jacobian: np.ndarray, error: np.ndarray, lower: np.ndarray, upper: np.ndarray,
         rest: np.ndarray, period: float,
     ) -> np.ndarray:  # fmt: skip
-        """dq (n,), rad/s.
+        """Returns joint velocities dq (n,) [rad/s].
 
         Args:
-            q: (n,).
-            jacobian: Of the frame's twist [linear; angular], world axes (6, n).
-            error: From the frame to the target: displacement and rotation vector, world axes (6,).
-            lower: Limits of q (n,).
-            upper: (n,).
-            rest: Posture (n,).
-            period: For which dq is taken, s: q + period dq is within the limits.
+            q: joint positions (n,).
+            jacobian: of the frame's twist [linear; angular] in world axes (6, n).
+            error: displacement and rotation vector from the frame to the target, in world axes (6,).
+            lower: lower limits of q (n,).
+            upper: upper limits of q (n,).
+            rest: rest posture (n,).
+            period: duration of the motion at dq [s]; q + period dq is within the limits.
         """
         weight = np.array([1.0] * 3 + [self.rotation_weight] * 3)
         J, e = weight[:, None] * jacobian, weight * error / self.horizon
@@ -75,30 +75,30 @@ class DifferentialIK:
 
 
 def pose_error(frame: pin.SE3, target: pin.SE3) -> np.ndarray:
-    """From a frame to a target: displacement and rotation vector, world axes (6,)."""
-    turn = pin.log3(target.rotation @ frame.rotation.T)
-    return np.concatenate([target.translation - frame.translation, turn])
+    """Returns displacement and rotation vector from a frame to a target, in world axes (6,) [m, rad]."""
+    rotation = pin.log3(target.rotation @ frame.rotation.T)
+    return np.concatenate([target.translation - frame.translation, rotation])
 
 
 def reach(
     model: pin.Model, q: np.ndarray, joint: int, tool: pin.SE3, target: pin.SE3, *, moving: slice,
     method: DifferentialIK | None = None, steps: int = 500, tolerance: float = 1e-9,
 ) -> np.ndarray:  # fmt: skip
-    """Coordinates (nq,) at which a tool on a joint is at a target, from a first guess that is the posture at rest.
+    """Returns coordinates (nq,) at which a tool on a joint has a target pose; solves inverse kinematics iteratively.
 
     Args:
-        model: Of joints of one coordinate.
-        q: First guess (nq,).
-        joint: Number of the joint that carries the tool.
-        tool: Its pose on the joint.
-        target: In the world.
-        moving: The coordinates that may change.
-        method: Its numbers.
-        steps: At most.
-        tolerance: Of the error, m and rad.
+        model: of joints with one coordinate each.
+        q: first guess (nq,).
+        joint: number of the joint that the tool is fixed to.
+        tool: pose of the tool in the joint's frame.
+        target: pose in the world frame.
+        moving: the coordinates that may change.
+        method: parameters of the iteration.
+        steps: largest number of iterations.
+        tolerance: of the error [m and rad].
 
     Raises:
-        ValueError: It is not reached.
+        ValueError: the target is not reached.
     """
     method = method or DifferentialIK(horizon=1.0, posture=0.0, damping=1e-4, largest_velocity=0.5)
     data, q = model.createData(), q.copy()
@@ -115,7 +115,7 @@ def reach(
 def tool_jacobian(
     model: pin.Model, data: pin.Data, q: np.ndarray, joint: int, tool: pin.SE3
 ) -> tuple[pin.SE3, np.ndarray]:
-    """Pose of a tool on a joint, and the Jacobian (6, nv) of its twist, at its origin, world axes."""
+    """Returns pose and Jacobian (6, nv) of a tool on a joint; the twist is at the tool's origin, in world axes."""
     pin.computeJointJacobians(model, data, q)
     placement = data.oMi[joint]
     J = pin.getJointJacobian(model, data, joint, pin.LOCAL_WORLD_ALIGNED).copy()

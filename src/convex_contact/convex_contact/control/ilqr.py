@@ -6,15 +6,15 @@ An iteration linearises the steps along the present motion, dx_(k+1) = A_k dx_k 
 remaining quadratic problem backward in time (Li and Todorov, ICINCO 2004). It then follows the law
 u = u_k + a d_k + K_k dx_k with the largest a of 1, 1/2, 1/4 ... that lowers the cost by a fraction of the prediction
 of the quadratic problem.
-Q_uu + mu I is factorised, where mu grows after a failure or a short step and falls after a long one (Tassa, Erez
-and Todorov, IROS 2012). Limits are those of each step's quadratic problem, which is solved with them, and of the
-inputs that are tried (Tassa, Mansard and Todorov, ICRA 2014): K_k has rows of zeros where an input is at its limit.
+It factorises Q_uu + mu I, where mu grows after a failure or a short step and falls after a long one (Tassa, Erez
+and Todorov, IROS 2012). Each step's quadratic problem is solved within the limits, and the inputs that are tried are
+clipped to them (Tassa, Mansard and Todorov, ICRA 2014): K_k has rows of zeros where an input is at its limit.
 
-Second derivatives of the steps are left out: Hessians are those of the cost alone (Gauss and Newton), so that no step
-is ever differentiated twice, and convergence is quadratic only where the cost at the optimum is small.
+The Hessians leave out second derivatives of the steps: they are those of the cost alone (Gauss-Newton). No step
+is differentiated twice, and convergence is quadratic only where the cost at the optimum is small.
 
-A state is what the system takes for one; a change of it is a vector of its tangent space (n,), which for a world is
-that of `rollouts`: [dq; dv]. Contacts are part of the step. Nothing here knows of them, and no sequence is given.
+The system defines its states; a change of a state is a vector of its tangent space (n,), which for a world is that of
+`rollouts`: [dq; dv]. Contacts are part of the step; the method knows no contacts and needs no contact sequence.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from convex_contact.control.costs import weights as weights
 from convex_contact.problem import checks
 from convex_contact.problem.errors import ConvergenceError
 
-#: least share of the promised decrease that a step must bring
+#: least fraction of the predicted decrease that a step must bring
 SUFFICIENT = 1e-4
 
 
@@ -42,11 +42,11 @@ SUFFICIENT = 1e-4
 HALVINGS = 12
 
 
-#: iterations over which a fall of the cost is judged
+#: iterations over which the decrease of the cost is assessed
 PATIENCE = 3
 
 
-#: mu over the mean weight of an input: the first after none, the least but zero, the largest; how much it changes
+#: mu over the mean weight of an input: first value after 0, least value above 0, largest value; factor of a change
 FIRST_MU, LEAST_MU, LARGEST_MU, MU_FACTOR = 1.0, 1e-6, 1e10, 5.0
 
 
@@ -56,15 +56,15 @@ _Plan = tuple[np.ndarray, np.ndarray, float, float]
 
 @dataclass(frozen=True)
 class Iteration:
-    """What one iteration did.
+    """Record of one iteration.
 
     Attributes:
-        cost: After it.
-        expected: Decrease that the quadratic problem promised for the accepted step.
-        step: The accepted a; 0: none was.
+        cost: after the iteration.
+        expected: decrease that the quadratic problem predicts for the accepted step.
+        step: accepted a; 0: none was accepted.
         regularization: mu.
-        gradient: Largest entry of the cost's gradient by the inputs, before it; entries that push an input against its
-            limit do not count.
+        gradient: largest entry of the cost's gradient by the inputs, before the iteration; entries that push an input
+            against its limit do not count.
     """
 
     cost: float
@@ -76,18 +76,18 @@ class Iteration:
 
 @dataclass
 class Trajectory:
-    """The result of :func:`optimize`.
+    """Result of :func:`optimize`.
 
     Attributes:
         states: (N + 1, m).
         inputs: (N, inputs), within the limits.
         gains: K (N, inputs, n) of u = u_k + K_k dx: a local feedback law about the motion, of the last backward pass.
-        cost: Of the motion.
-        gradient: Largest entry of the cost's gradient at it, as in :class:`Iteration`.
-        converged: One of the criteria is met.
-        reason: Which, or what ended the iteration.
-        start_cost: Of the inputs that were given.
-        iterations: What each did.
+        cost: of the motion.
+        gradient: largest entry of the cost's gradient along the motion, as in :class:`Iteration`.
+        converged: one of the criteria is met.
+        reason: the criterion, or the cause of an early end.
+        start_cost: of the inputs that were given.
+        iterations: one record per iteration.
 
     Examples:
         >>> import numpy as np
@@ -114,12 +114,12 @@ class Trajectory:
 
     @property
     def costs(self) -> np.ndarray:
-        """At the start and after each iteration (iterations + 1,)."""
+        """Costs at the start and after each iteration (iterations + 1,)."""
         return np.array([self.start_cost, *(i.cost for i in self.iterations)])
 
 
 def simulate(system: System, cost: Cost, start: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, float]:
-    """States (N + 1, m) of a motion, and its cost."""
+    """Returns the states (N + 1, m) of a motion and its cost."""
     states, total = [start], 0.0
     for k, u in enumerate(inputs):
         total += cost.running(k, states[-1], u)
@@ -128,7 +128,7 @@ def simulate(system: System, cost: Cost, start: np.ndarray, inputs: np.ndarray) 
 
 
 def cost_gradient(system: System, cost: Cost, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-    """The total derivative (N, inputs) of a motion's cost by its inputs, backward through the steps."""
+    """Returns the total derivative (N, inputs) of a motion's cost by its inputs, by the adjoint method."""
     A, B = system.linearize(states, inputs)
     return _gradient(A, B, *_expansions(cost, states, inputs))
 
@@ -151,21 +151,21 @@ def optimize(
     """Iterates until the cost's gradient vanishes, or no iteration lowers the cost any more.
 
     Args:
-        system: The steps and their derivatives.
-        cost: What is minimised.
-        start: State at the start (m,).
-        inputs: First guess (N, inputs); brought within the limits.
-        lower: Of the inputs (inputs,), or a number for all; default: none.
-        upper: Likewise.
-        max_iterations: At most so many backward passes.
-        tolerance: Converged when three iterations together lower the cost by no more than this share of it.
-        gradient_tolerance: Converged when the gradient's largest entry (see :class:`Iteration`) is below it.
+        system: steps and their derivatives.
+        cost: to minimise.
+        start: initial state (m,).
+        inputs: first guess (N, inputs); clipped to the limits.
+        lower: limits of the inputs (inputs,), or a number for all; default: none.
+        upper: limits of the inputs, in the form of `lower`.
+        max_iterations: largest number of backward passes.
+        tolerance: converged when three iterations together lower the cost by no more than this fraction of it.
+        gradient_tolerance: converged when the gradient's largest entry (see :class:`Iteration`) is at most this.
         regularization: mu at the start.
-        report: Called after each iteration with its number and what it did.
+        report: called after each iteration with its number and record.
 
     Raises:
-        ValueError: A wrong shape, limits that exclude each other, or a bound that is violated.
-        ConvergenceError: A step of the first guess has no solution.
+        ValueError: wrong shape, limits that exclude each other, or a number out of its range.
+        ConvergenceError: a step of the first guess has no solution.
 
     Examples:
         >>> import numpy as np
@@ -178,7 +178,7 @@ def optimize(
         >>> found = optimize(system, cost, system.start, np.zeros((10, 1)))
         >>> found.states[-1].round(2).tolist()  # at rest at 1 rad
         [1.0, 0.0]
-        >>> float(found.inputs.sum().round(2))  # what accelerates it also brakes it
+        >>> float(found.inputs.sum().round(2))  # the accelerating inputs balance the braking ones
         0.0
     """
     first, u, low, high = _checked(system, start, inputs, lower, upper)
@@ -241,7 +241,7 @@ def _checked(
 
 
 def _next_mu(mu: float, step: float, scale: float) -> float:
-    """Returns the regularization after an iteration: less after a long step, more after a short one."""
+    """Returns the regularization for the next iteration: less after a long step, more after a short one."""
     if step >= 0.5:
         return mu / MU_FACTOR if mu > LEAST_MU * scale else 0.0
     return max(FIRST_MU * scale, mu * MU_FACTOR) if step < 0.25 else mu
@@ -251,10 +251,10 @@ def _improved(
     system: System, cost: Cost, x: np.ndarray, u: np.ndarray, plan: _Plan, low: np.ndarray, high: np.ndarray,
     total: float,
 ) -> tuple[tuple[np.ndarray, np.ndarray, float], float, float] | None:  # fmt: skip
-    """Follows a plan with the largest step that lowers the cost enough.
+    """Searches the largest step along a plan that lowers the cost enough.
 
     Returns:
-        The motion, the step, and the decrease that the plan promised for it; None: no step is good enough.
+        The motion, the step, and the predicted decrease; None: no step is good enough.
     """
     d, gains, slope, curve = plan
     for halving in range(HALVINGS):
@@ -279,18 +279,18 @@ def _limit(name: str, value: ArrayLike | None, m: int, default: float) -> np.nda
 
 
 def _scale(l_uu: np.ndarray) -> float:
-    """Mean weight of an input: mu is counted in it."""
+    """Returns the mean weight of an input, the unit of mu."""
     return float(np.trace(l_uu, axis1=1, axis2=2).mean() / l_uu.shape[1])
 
 
 def _projected(gradient: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
-    """Largest entry that an input may follow."""
+    """Returns the largest absolute entry of the gradient, without entries that push an input against its limit."""
     held = ((u <= low) & (gradient > 0.0)) | ((u >= high) & (gradient < 0.0))
     return float(np.abs(np.where(held, 0.0, gradient)).max())
 
 
 def _expansions(cost: Cost, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, ...]:
-    """l_x (N + 1, n), l_u (N, inputs), l_xx (N + 1, n, n), l_ux, l_uu of all steps, the last being the final cost's."""
+    """Returns l_x (N + 1, n), l_u (N, inputs), l_xx (N + 1, n, n), l_ux, l_uu; the last l_x and l_xx belong to l_N."""
     each = [cost.running_expansion(k, x, u) for k, (x, u) in enumerate(zip(states[:-1], inputs, strict=True))]
     last_x, last_xx = cost.final_expansion(states[-1])
     l_x, l_u, l_xx, l_ux, l_uu = (np.array(part) for part in zip(*each, strict=True))
@@ -314,7 +314,12 @@ def _backward(
     high: np.ndarray,
     mu: float,
 ) -> _Plan | None:
-    """d (N, inputs), K (N, inputs, n), and the cost's change a slope + a^2 curve/2; None: Q_uu + mu I is indefinite."""
+    """Solves the quadratic problem backward in time.
+
+    Returns:
+        d (N, inputs), K (N, inputs, n), and slope and curve of the cost's change a slope + a^2 curve/2.
+        None: Q_uu + mu I is indefinite.
+    """
     l_x, l_u, l_xx, l_ux, l_uu = expansions
     N, n, m = B.shape
     d, K = np.zeros((N, m)), np.zeros((N, m, n))
@@ -342,10 +347,10 @@ def _backward(
 def box_minimum(
     H: np.ndarray, g: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The minimum of 1/2 d^T H d + g^T d within low <= d <= high, by projected Newton steps.
+    """Minimises 1/2 d^T H d + g^T d within low <= d <= high by projected Newton steps.
 
     Returns:
-        d (m,), and which entries are free (m,): not held at a limit. None: H is not positive definite.
+        d (m,), and the mask (m,) of free entries, which no limit stops. None: H is not positive definite.
     """
     try:
         factor = scipy.linalg.cho_factor(H)
@@ -380,7 +385,7 @@ def _forward(
     system: System, cost: Cost, x: np.ndarray, u: np.ndarray, d: np.ndarray, K: np.ndarray, low: np.ndarray,
     high: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, float] | None:  # fmt: skip
-    """States, inputs and cost of the law u + d + K dx; None: a step has no solution, or a number is not finite."""
+    """Returns states, inputs and cost of the law u + d + K dx; None: a step has no solution or the cost overflows."""
     states, inputs, total = [x[0]], np.empty_like(u), 0.0
     try:
         for k in range(len(u)):

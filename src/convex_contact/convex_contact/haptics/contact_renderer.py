@@ -1,13 +1,13 @@
-"""`ContactRenderer`: what a contact node computes in a tick, with NumPy arrays in and out.
+"""`ContactRenderer`: the computation of a contact node in a tick, with NumPy arrays in and out.
 
     renderer = ContactRenderer.from_parameters(values)         # the parameters of contact_node.yaml
     answer = renderer.step(pose, twist)
     answer.wrench                                              # on the tool
-    answer.bodies.position, answer.contacts.signed_distance    # what the node publishes
+    answer.bodies.position, answer.contacts.signed_distance    # published by the node
 
-In a tick the other nodes' forces of the tick before act on the bodies (`friction`, `walls`). The world moves by one
-period with the tool in it (:class:`~convex_contact.haptics.rendering.ContactRendering`). The planes near the tool
-are found for the nodes that render them.
+At the start of a tick the other nodes' forces of the last tick act on the bodies (`friction`, `walls`). The world then
+moves by one period with the tool in it (:class:`~convex_contact.haptics.rendering.ContactRendering`). At the end the
+renderer finds the planes near the tool for the nodes that render them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class WallPush(NamedTuple):
     Attributes:
         name: of the renderer, for messages.
         tick: in which the planes were found.
-        push: of each plane on the tool along its normal (w,) [N].
+        push: normal force of each plane on the tool (w,) [N].
     """
 
     name: str
@@ -166,7 +166,7 @@ class ContactRenderer:
         rendering: the world in the loop.
         settings: values that can change between ticks.
         friction_ends: number of the body and sign of the friction force on it, for both ends of the elements of
-            friction renderers, by their name; the force of one that is not here acts on the body that is touched.
+            friction renderers, by their name; the force of another renderer acts on the touched body.
 
     Attributes:
         rendering, settings: as given.
@@ -207,7 +207,7 @@ class ContactRenderer:
             compiled: the code is compiled and the first step tried; False: parameters are only checked.
 
         Raises:
-            ValueError: a value is refused, or the world's first step cannot be solved; the message names the parameter.
+            ValueError: a parameter is refused, or the world's first step cannot be solved; the message names it.
         """
         try:
             entries = parse_entries(values["world_parameters"])
@@ -233,11 +233,11 @@ class ContactRenderer:
 
     @property
     def is_coupled(self) -> bool:
-        """Tells whether the coupling acts on the tool; otherwise every wrench is zero."""
+        """The coupling acts on the tool; otherwise every wrench is zero."""
         return self.rendering.is_coupled
 
     def change(self, settings: RendererSettings) -> None:
-        """Takes other settings between two ticks; the world goes on.
+        """Replaces the settings between two ticks; the world keeps its state.
 
         Raises:
             ValueError: a number is wrong; nothing has changed.
@@ -271,8 +271,8 @@ class ContactRenderer:
             pose: of the tool (7,), position [m] and quaternion x, y, z, w, in the device's base frame.
             twist: of the tool (6,) [m/s], [rad/s], in the same frame.
             tick: number, for `walls` and `condition_interval`.
-            follows: False while the device does not obey: the world goes on, nothing is felt, no input acts.
-            reference: pose (7,) and twist (6,) at which a prescribed proxy arrives, in place of the tool's.
+            follows: False while the device does not obey: the world moves on, the wrench is zero, no input acts.
+            reference: pose (7,) and twist (6,) that a prescribed proxy reaches, in place of the tool's.
             friction: forces (n,), n <= 3, on the tool [N], in the device's base frame, by name of the renderer.
             walls: normal forces at planes of earlier ticks.
 
@@ -294,7 +294,7 @@ class ContactRenderer:
         return WorldState(self, tick)
 
     def _react(self, friction: Mapping[str, np.ndarray], walls: Sequence[WallPush]) -> list[str]:
-        """Applies to the bodies, with the other sign, what the other renderers did to the tool and to each other."""
+        """Applies the reactions of the other renderers' forces to the bodies; returns why inputs were rejected."""
         rendering, tangential, rejected = self.rendering, np.zeros(3), []
         for name, components in friction.items():
             if len(components) > 3:

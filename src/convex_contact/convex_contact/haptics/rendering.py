@@ -1,30 +1,30 @@
-"""A world in the loop of a device: the tool drives a body of it, and feels what holds that body up.
+"""A world in the loop of a device: the tool drives one of its bodies, the proxy, and feels the forces on it.
 
 Tick k brings the tool's pose at t_k = k T. The world then moves from t_(k-1) to t_k in a whole number of steps, and the
-answer is the force at t_k; at the first tick nothing moves yet. The body that the tool drives, the proxy, is
+answer is the force at t_k; at the first tick nothing moves yet. The proxy is
 
 * a free body or a link of a tree: a virtual coupling (`coupling`) pulls it to the tool. Within the tick the coupling's
-  target goes straight from the last pose to the new one. The force on the tool is -F, where F is the mean of the
-  coupling's forces on the proxy over the steps;
-* a prescribed body: it takes the tool's twist, or goes where another node's reference is, and the tool feels nothing.
+  target moves on a straight line from the last pose to the new one. The force on the tool is -F, where F is the mean of
+  the coupling's forces on the proxy over the steps;
+* a prescribed body: it takes the tool's twist, or follows another node's reference, and the tool feels nothing.
 
-The tool may also be a sphere that other nodes render: they get the planes near it (`tool_planes`), and what they do to
-the tool acts on the bodies, with the other sign, for the tick that follows.
+The tool may also be a sphere that other nodes render. They receive the planes near it (`tool_planes`); the reactions to
+their forces on the tool act on the bodies during the following tick.
 
-**Passivity.** The coupling's steps are implicit: with its stretch e, the energy k e^2/2 that it stores grows in a step
-by no more than the work that the target does less the work on the proxy, whatever k, b and the period are. Summed over
-a tick the work of the target is F . (x_k - x_(k-1)), so the world as the device sees it at its sampling instants,
+**Passivity.** The coupling's steps are implicit. With its elongation e, the stored energy k e^2/2 grows in a step by no
+more than the work of the target less the work on the proxy, whatever k, b and the period are. Summed over a tick, the
+work of the target is F . (x_k - x_(k-1)), so the world as the device sees it at its sampling instants,
 
     sum over k of F_k . (x_k - x_(k-1)) + energy at the start >= 0,
 
-is passive, bodies and contacts included. What can still add energy is the hold of F for one period between them: the
-device's damping must exceed `Coupling.device_damping`, k T/2 + b (times the square of the scale).
+is passive, bodies and contacts included. Only the hold of F for one period between the instants can still add energy:
+the device's damping must exceed `Coupling.device_damping`, k T/2 + b (times the square of the scale).
 
-**Places.** With p and R of the world's frame in the device's base, and the scale s,
+**Frames.** With p and R of the world's frame in the device's base, and the scale s,
 
     x_world = s R^T (x_tool - p),      F_tool = - s R F_proxy,
 
-which conserves power. Axes of the world that the tool does not drive keep the value that the proxy had at the start.
+which conserves power. Along axes of the world that the tool does not drive, the proxy keeps its initial coordinate.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.simulator import Simulator
 from haptic_math.profiles import smooth_step
 
-#: the simulator's arguments that are parameters of the same name
+#: arguments of the simulator that are parameters of the same name
 _SIMULATOR = (
     *("approximation", "stiction_tolerance", "sigma", "near_rigid", "tangential_damping", "relative_tolerance"),
     *("max_iterations", "threshold", "speculative", "linear_rotation"),
@@ -60,26 +60,26 @@ class ContactRendering:
     """Moves a world tick by tick with a device's tool in it.
 
     Args:
-        world: The description.
-        period: T of the loop, s.
-        substeps: Steps of the simulation per tick.
-        proxy: Name of the body that the tool drives; empty: none.
-        place: How the device's space lies in the world's.
-        numbers: Of the coupling.
-        approach_time: For which the proxy is led to the tool, and the force faded in, at the start and after the device
-            has been in its safe state, s.
-        touch_radius: Of the sphere at the tool whose surroundings :meth:`planes` gives, m, device; 0: none.
-        touch_reach: Of the surfaces that it gives, m, device.
-        **simulator: Further arguments of :class:`Simulator`.
+        world: description of the world.
+        period: T of the loop [s].
+        substeps: steps of the simulation per tick.
+        proxy: name of the body that the tool drives; empty: none.
+        place: transform from the device's space to the world.
+        numbers: stiffness, damping and limits of the coupling.
+        approach_time: time in which the proxy approaches the tool and the force fades in [s], at the start and after
+            the device has been in its safe state.
+        touch_radius: radius of the sphere at the tool for which :meth:`planes` finds planes [m, device]; 0: none.
+        touch_reach: largest distance of surfaces that :meth:`planes` finds [m, device].
+        **simulator: further arguments of :class:`Simulator`.
 
     Attributes:
-        simulator: The world in motion; its contacts and statistics are those of the last step of the tick.
-        proxy: Number of the body; -1 without.
-        coupling: None without, or with a prescribed proxy.
-        target: Where the coupling pulls the proxy at the end of the tick (3,), m, world.
+        simulator: the world in motion; its contacts and statistics are those of the last step of the tick.
+        proxy: number of the body; -1 without.
+        coupling: the virtual coupling; None without a proxy or with a prescribed one.
+        target: position of the coupling's target at the end of the tick (3,) [m], in the world frame.
 
     Raises:
-        ValueError: Something does not fit; the message names it.
+        ValueError: an argument is wrong; the message names it.
     """
 
     def __init__(
@@ -98,10 +98,10 @@ class ContactRendering:
     ) -> None:
         self.period, self.place = checks.number("period", period, above=0.0), place
         self._substeps = int(checks.number("substeps", substeps, minimum=1.0))
-        still = bool(touch_radius)  # planes of what cannot move are of use, too
+        still = bool(touch_radius)  # planes of fixed bodies are needed, too
         self.simulator = Simulator(world, period=self.period / self._substeps, still=still, **simulator)
         self._approach = round(checks.number("approach_time", approach_time, minimum=0.0) / self.period)
-        self._rotation, self._turn = place.frame.rotation, np.eye(3)
+        self._rotation, self._orientation = place.frame.rotation, np.eye(3)
         self.proxy = world.number(proxy) if proxy else -1
         kind = world.bodies[self.proxy].kind if proxy else ""
         if kind == "fixed":
@@ -118,14 +118,14 @@ class ContactRendering:
 
     @property
     def is_coupled(self) -> bool:
-        """The tool feels the world."""
+        """A virtual coupling transmits forces between tool and world."""
         return self.proxy >= 0 and not self._prescribed
 
     def retune(self, numbers: CouplingNumbers) -> None:
-        """Takes other numbers of the coupling, between ticks; the world goes on.
+        """Replaces the numbers of the coupling between two ticks; the world keeps its state.
 
         Raises:
-            ValueError: A number is wrong; nothing has changed.
+            ValueError: a number is wrong; nothing has changed.
         """
         if self.is_coupled:
             turning = (numbers.rotational_stiffness, numbers.rotational_damping)
@@ -137,13 +137,13 @@ class ContactRendering:
                 rotational_stiffness=turning[0],
                 rotational_damping=turning[1],
             )
-            made.turn(pin.Quaternion(self._turn).coeffs(), np.zeros(3))
+            made.set_orientation(pin.Quaternion(self._orientation).coeffs(), np.zeros(3))
             self.simulator.couplings[:] = [made]
             self.coupling = made
         self.numbers = numbers
 
     def warning(self) -> str:
-        """What the passivity condition says against the device's damping; empty if nothing, or if it is unknown."""
+        """Returns why the coupling is not passive with the device's damping; empty if it is or if that is unknown."""
         given = self.numbers.device_damping
         if self.coupling is None or not given:
             return ""
@@ -157,14 +157,14 @@ class ContactRendering:
         )
 
     def warm_up(self) -> None:
-        """Makes two ticks and takes them back, so that the compiled code is there when the first tick comes.
+        """Makes two ticks and resets the world, so that all code is compiled before the first tick.
 
         Raises:
-            ConvergenceError: The world's first step cannot be solved.
+            ConvergenceError: the world's first step cannot be solved.
         """
         R, frame = self._rotation, self.place.frame
-        here = frame.position + R @ self.target / self.place.scale  # the tool where the proxy is
-        pose = np.concatenate([here, pin.Quaternion(R @ self._turn).coeffs()])
+        here = frame.position + R @ self.target / self.place.scale  # tool position at the proxy
+        pose = np.concatenate([here, pin.Quaternion(R @ self._orientation).coeffs()])
         for _ in range(2):  # nothing moves in the first
             self.step(pose, np.zeros(6))
         _ = self.simulator.contacts
@@ -174,7 +174,7 @@ class ContactRendering:
         self.reset()
 
     def reset(self) -> None:
-        """The world back at its description; the next tick is the first."""
+        """Resets the world to its description; the next tick is the first."""
         self.simulator.reset()
         self._fresh, self._joined = True, False
         self.force, self.torque = np.zeros(3), np.zeros(3)
@@ -182,20 +182,20 @@ class ContactRendering:
         if self.proxy >= 0:
             state = self.simulator.state(self.proxy)
             self.target = state.position
-            self._home, self._turn = state.position.copy(), _matrix(state.orientation)
+            self._home, self._orientation = state.position.copy(), _matrix(state.orientation)
 
     def planes(self, position: np.ndarray) -> Planes:
-        """What is near the tool at (3,), m; all in the device's base frame and measures.
+        """Returns the planes near the tool at a position (3,) [m]; all in the device's base frame and measures.
 
         Raises:
-            WorldError: There is no `touch_radius`.
+            WorldError: there is no `touch_radius`.
         """
         if self._surroundings is None:
             raise WorldError("touch_radius: expected above 0 for planes at the tool, got 0")
         R, p, s = self._rotation, self.place.frame.position, self.place.scale
         found = self._surroundings.find(self.bodies.read(), s * ((position - p) @ R))
         if self.simulator.time > 0.0:
-            self._surroundings.bear(found, self.simulator)
+            self._surroundings.reduce_inverse_masses(found, self.simulator)
         return found._replace(
             point=found.point @ R.T / s + p,
             normal=found.normal @ R.T,
@@ -205,16 +205,16 @@ class ContactRendering:
         )
 
     def release(self) -> None:
-        """Takes away what :meth:`pull` and :meth:`react` put on the bodies."""
+        """Removes the forces of :meth:`pull` and :meth:`react` from the bodies."""
         self.simulator.dynamics.arrays.body_wrench[:] = 0.0
 
     def pull(self, body: int, force: np.ndarray, point: np.ndarray | None = None) -> None:
-        """Adds a force (3,), N, on a body until :meth:`release`; on one that is not free it does nothing.
+        """Applies a force (3,) [N] to a free body until :meth:`release`; ignores other bodies.
 
         Args:
-            body: Number.
-            force: In the device's base frame and measure.
-            point: Where it acts (3,), m, likewise; default: the centre of mass.
+            body: number of the body.
+            force: in the device's base frame and measure.
+            point: of application (3,) [m], in the same frame and measure; default: the centre of mass.
         """
         a, place = self.simulator.dynamics.arrays, self.place
         if self.simulator.world.bodies[body].kind != "free":
@@ -227,32 +227,32 @@ class ContactRendering:
             a.body_wrench[body, 3:] += np.cross(arm, pulling)
 
     def react(self, planes: Planes, push: np.ndarray, friction: np.ndarray) -> None:
-        """Lets bodies feel what their planes do to the tool, until :meth:`release`.
+        """Applies the reactions of forces on the tool to the bodies of the planes, until :meth:`release`.
 
         Args:
-            planes: That were rendered.
-            push: Of each on the tool along its normal (w,), N.
-            friction: Of all on the tool (3,), N; each has a share by its push.
+            planes: the rendered planes.
+            push: normal force of each plane on the tool (w,) [N].
+            friction: force of all planes on the tool (3,) [N]; it is distributed in proportion to the normal forces.
         """
         total = push.sum()
         for i in np.flatnonzero(push > 0.0):
             self.pull(int(planes.body[i]), -push[i] * planes.normal[i] - push[i] / total * friction, planes.point[i])
 
     def step(self, pose: np.ndarray, twist: np.ndarray, *, follows: bool = True, arrives: bool = False) -> np.ndarray:
-        """One tick.
+        """Makes one tick.
 
         Args:
-            pose: Of the tool (7,), m and quaternion x, y, z, w, in the device's base.
-            twist: Of the tool (6,), m/s and rad/s, likewise; only a prescribed proxy takes it.
-            follows: False while the device does not obey: the target stays where it is, and nothing is felt.
-            arrives: A prescribed proxy is at the pose when the tick ends, whatever the twist; at the first tick it is
-                put there.
+            pose: of the tool (7,), position [m] and quaternion x, y, z, w, in the device's base frame.
+            twist: of the tool (6,) [m/s, rad/s], in the same frame; used only for a prescribed proxy.
+            follows: False while the device does not obey: the target keeps its pose, and the wrench is zero.
+            arrives: a prescribed proxy reaches the pose by the end of the tick, whatever the twist; in the first tick
+                it starts there.
 
         Returns:
-            The wrench on the tool (6,), N and N m, in the device's base, at the tool.
+            The wrench on the tool (6,) [N, N m], in the device's base frame, at the tool.
 
         Raises:
-            ConvergenceError: A step could not be solved.
+            ConvergenceError: a step could not be solved.
         """
         if self._prescribed:
             self._prescribe(pose, twist, arrives)
@@ -261,18 +261,19 @@ class ContactRendering:
             if not fresh:
                 self.simulator.step(self._substeps)
             return np.zeros(6)
-        goal, turn, share = self._goal(pose, fresh) if follows else (self.target, self._turn, 0.0)
+        present = self.target, self._orientation, 0.0
+        goal, rotation, fraction = self._coupling_target(pose, fresh) if follows else present
         self._joined = follows
         if fresh:
-            self.target, self._turn = goal, turn
+            self.target, self._orientation = goal, rotation
             return np.zeros(6)
-        self._pull(goal, turn)
-        return self._felt(share)
+        self._pull(goal, rotation)
+        return self._limited_wrench(fraction)
 
     # --- parts -----------------------------------------------------------------------------------------------
 
     def _prescribe(self, pose: np.ndarray, twist: np.ndarray, arrives: bool) -> None:
-        """Tells a prescribed proxy how to move in the coming tick."""
+        """Prescribes the proxy's motion in the coming tick."""
         place, dynamics = self.place, self.simulator.dynamics
         if not arrives:
             linear, angular = twist[:3] @ self._rotation, twist[3:] @ self._rotation
@@ -280,45 +281,45 @@ class ContactRendering:
             dynamics.prescribe(self.proxy, moved)
             return
         goal, now = np.empty(3), dynamics.arrays.body_pose[self.proxy]
-        turned, place_now = now[:9].reshape(3, 3), now[9:]
-        _place(self._rotation, place.frame.position, place.scale, place.axes, self._home, pose, goal)
-        turn = self._rotation.T @ _matrix(pose[3:]) if place.turns else turned
+        present, position = now[:9].reshape(3, 3), now[9:]
+        _map_position(self._rotation, place.frame.position, place.scale, place.axes, self._home, pose, goal)
+        rotation = self._rotation.T @ _matrix(pose[3:]) if place.turns else present
         if self._fresh:
-            dynamics.prescribe(self.proxy, np.zeros(6), goal, pin.Quaternion(turn).coeffs())
+            dynamics.prescribe(self.proxy, np.zeros(6), goal, pin.Quaternion(rotation).coeffs())
             return
-        moved = np.concatenate([goal - place_now, pin.log3(turn @ turned.T)])
+        moved = np.concatenate([goal - position, pin.log3(rotation @ present.T)])
         dynamics.prescribe(self.proxy, moved / self.period)
 
-    def _goal(self, pose: np.ndarray, fresh: bool) -> tuple[np.ndarray, np.ndarray, float]:
-        """The target (3,), its rotation (3, 3), and the share of the force that is felt, on the way to the tool."""
+    def _coupling_target(self, pose: np.ndarray, fresh: bool) -> tuple[np.ndarray, np.ndarray, float]:
+        """Returns the target's position (3,) and rotation (3, 3), and the fraction of the force to render."""
         place = self.place
         position = np.empty(3)
-        _place(self._rotation, place.frame.position, place.scale, place.axes, self._home, pose, position)
-        turn = self._rotation.T @ _matrix(pose[3:]) if place.turns else self._turn
+        _map_position(self._rotation, place.frame.position, place.scale, place.axes, self._home, pose, position)
+        rotation = self._rotation.T @ _matrix(pose[3:]) if place.turns else self._orientation
         if not self._joined:
-            self._away = self.target - position
-            self._turned = pin.log3(self._turn @ turn.T) if place.turns else np.zeros(3)
-            self._left = self._approach
-        if not self._left:
-            return position, turn, 1.0
-        self._left -= not fresh
-        share = smooth_step(1.0 - self._left / self._approach)
+            self._position_error = self.target - position
+            self._rotation_error = pin.log3(self._orientation @ rotation.T) if place.turns else np.zeros(3)
+            self._approach_ticks_left = self._approach
+        if not self._approach_ticks_left:
+            return position, rotation, 1.0
+        self._approach_ticks_left -= not fresh
+        fraction = smooth_step(1.0 - self._approach_ticks_left / self._approach)
         if place.turns:
-            turn = pin.exp3((1.0 - share) * self._turned) @ turn
-        return position + (1.0 - share) * self._away, turn, share
+            rotation = pin.exp3((1.0 - fraction) * self._rotation_error) @ rotation
+        return position + (1.0 - fraction) * self._position_error, rotation, fraction
 
-    def _pull(self, goal: np.ndarray, turn: np.ndarray) -> None:
-        """Steps with the target on its way; the means of force and torque."""
-        coupling, n, start, begin = self.coupling, self._substeps, self.target, self._turn
+    def _pull(self, goal: np.ndarray, rotation: np.ndarray) -> None:
+        """Steps the world while the target moves to a goal; sets the mean force and torque."""
+        coupling, n, start, begin = self.coupling, self._substeps, self.target, self._orientation
         assert coupling is not None
-        self.target, self._turn = goal, turn
-        spin = pin.log3(turn @ begin.T) if self.place.turns else None
+        self.target, self._orientation = goal, rotation
+        spin = pin.log3(rotation @ begin.T) if self.place.turns else None
         self.force[:] = self.torque[:] = 0.0
         for i in range(1, n + 1):
             coupling.lead(start, goal, i, n, self.period)
             if spin is not None:
-                at = turn if i == n else pin.exp3(i / n * spin) @ begin
-                coupling.turn(pin.Quaternion(at).coeffs(), spin / self.period)
+                at = rotation if i == n else pin.exp3(i / n * spin) @ begin
+                coupling.set_orientation(pin.Quaternion(at).coeffs(), spin / self.period)
             self.simulator.step()
             self.force += coupling.force
             self.torque += coupling.torque
@@ -326,12 +327,12 @@ class ContactRendering:
             self.force /= n
             self.torque /= n
 
-    def _felt(self, share: float) -> np.ndarray:
-        """A share of the wrench on the tool, within its bounds."""
+    def _limited_wrench(self, fraction: float) -> np.ndarray:
+        """Returns a fraction of the wrench on the tool, within its bounds."""
         place, numbers, wrench = self.place, self.numbers, np.empty(6)
         force_scale, torque_scale = -place.scale, -1.0 if place.turns else 0.0
-        _turn_back(self._rotation, force_scale, place.axes, self.force, share, numbers.max_force, wrench[:3])
-        _turn_back(self._rotation, torque_scale, _ALL, self.torque, share, numbers.max_torque, wrench[3:])
+        _transform_limited(self._rotation, force_scale, place.axes, self.force, fraction, numbers.max_force, wrench[:3])
+        _transform_limited(self._rotation, torque_scale, _ALL, self.torque, fraction, numbers.max_torque, wrench[3:])
         return wrench
 
 
@@ -340,7 +341,7 @@ _ALL = np.ones(3, dtype=np.bool_)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _place(
+def _map_position(
     rotation: np.ndarray,
     origin: np.ndarray,
     scale: float,
@@ -349,7 +350,7 @@ def _place(
     pose: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """scale R^T (x - p) along the axes that the tool drives, and the proxy's own place along the others."""
+    """Writes scale R^T (x - p) for axes that the tool drives, and the proxy's initial coordinate for the others."""
     for i in range(3):
         along = 0.0
         for k in range(3):
@@ -358,16 +359,16 @@ def _place(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _turn_back(
+def _transform_limited(
     rotation: np.ndarray,
     scale: float,
     axes: np.ndarray,
     vector: np.ndarray,
-    share: float,
+    fraction: float,
     largest: float,
     out: np.ndarray,
 ) -> None:
-    """scale R x along the axes that the tool drives, shortened to a largest length; of that a share."""
+    """Writes a fraction of scale R x, with x limited to the driven axes and the length to a largest one."""
     size = 0.0
     for i in range(3):
         out[i] = 0.0
@@ -376,7 +377,7 @@ def _turn_back(
                 out[i] += scale * rotation[i, k] * vector[k]
         size += out[i] * out[i]
     size = math.sqrt(size)
-    factor = share * largest / size if size > largest else share
+    factor = fraction * largest / size if size > largest else fraction
     for i in range(3):
         out[i] *= factor
 
@@ -384,17 +385,17 @@ def _turn_back(
 def make_rendering(
     p: Mapping[str, Any], entries: Mapping[str, Any], folder: Path | None = None, *, compiled: bool = True
 ) -> ContactRendering:
-    """The rendering that the parameters of contact_node.yaml describe.
+    """Builds the rendering that the parameters of contact_node.yaml describe.
 
     Args:
-        p: The parameters.
-        entries: What `world_parameters` says.
-        folder: Of the worlds that are known by name.
-        compiled: The code is compiled and the first step tried; False: parameters are only checked.
+        p: parameters by name.
+        entries: arguments of the world, from `world_parameters`.
+        folder: of the worlds that are known by name.
+        compiled: the code is compiled and the first step tried; False: parameters are only checked.
 
     Raises:
-        ValueError: One is refused.
-        ConvergenceError: The world's first step cannot be solved.
+        ValueError: a parameter is refused.
+        ConvergenceError: the world's first step cannot be solved.
     """
     world = open_world(p["world"], entries, folder)
     try:
@@ -422,8 +423,8 @@ def make_rendering(
 
 
 def _matrix(quaternion: np.ndarray) -> np.ndarray:
-    """Rotation matrix of a quaternion (x, y, z, w) of about unit length."""
+    """Returns the rotation matrix of a quaternion (x, y, z, w) of about unit length."""
     x, y, z, w = quaternion
-    turn = pin.Quaternion(w, x, y, z)
-    turn.normalize()
-    return np.asarray(turn.matrix())
+    unit = pin.Quaternion(w, x, y, z)
+    unit.normalize()
+    return np.asarray(unit.matrix())

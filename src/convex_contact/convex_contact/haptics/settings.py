@@ -17,10 +17,10 @@ class ToolPlace:
     """Transform from the device's space to the world.
 
     Attributes:
-        frame: Pose of the world's frame in the device's base, m.
+        frame: pose of the world's frame in the device's base [m].
         scale: s, metres of the world per metre of the device.
-        axes: Which axes x, y, z of the world the tool drives (3,).
-        turns: The proxy turns with the tool, else it keeps its orientation.
+        axes: mask of the world's axes x, y, z that the tool drives (3,).
+        turns: the proxy rotates with the tool; else it keeps its orientation.
     """
 
     frame: Pose
@@ -30,10 +30,10 @@ class ToolPlace:
 
     @staticmethod
     def of(p: Mapping[str, Any]) -> ToolPlace:
-        """From the parameters frame_position, frame_orientation, scale, held_axes and coupled_rotation.
+        """Reads the parameters frame_position, frame_orientation, scale, held_axes and coupled_rotation.
 
         Raises:
-            ValueError: One is wrong.
+            ValueError: a parameter is wrong.
         """
         orientation = checks.array("frame_orientation", p["frame_orientation"], (4,))
         if not abs(np.linalg.norm(orientation) - 1.0) < 0.01:
@@ -48,10 +48,10 @@ class CouplingNumbers:
     """Stiffness, damping and limits of the virtual coupling.
 
     Attributes:
-        stiffness: k of the coupling, N/m in the world; rotational_stiffness, N m/rad.
-        damping: b, N s/m in the world; rotational_damping, N m s/rad.
-        max_force: The force on the tool is shortened to it, N; max_torque likewise, N m.
-        device_damping: Damping of the device and of the hand that holds it, at the tool, N s/m; 0: unknown.
+        stiffness: k of the coupling in the world [N/m]; rotational_stiffness [N m/rad].
+        damping: b in the world [N s/m]; rotational_damping [N m s/rad].
+        max_force: limit of the force on the tool [N]; max_torque: limit of the torque [N m].
+        device_damping: damping of the device and of the hand on it, at the tool [N s/m]; 0: unknown.
     """
 
     stiffness: float
@@ -64,7 +64,7 @@ class CouplingNumbers:
 
     @staticmethod
     def of(p: Mapping[str, Any]) -> CouplingNumbers:
-        """From the parameters of these names, those of the coupling with `coupling_` in front."""
+        """Reads the parameters of these names; those of the coupling have the prefix `coupling_`."""
         coupling = ("stiffness", "damping", "rotational_stiffness", "rotational_damping")
         rest = ("max_force", "max_torque", "device_damping")
         return CouplingNumbers(*(p[f"coupling_{name}"] for name in coupling), *(p[name] for name in rest))

@@ -1,19 +1,19 @@
-"""Surfaces near a spherical tool, as planes for a controller that renders them: a world seen from the tool.
+"""Surfaces near a spherical tool, as planes for a controller that renders them.
 
-A body that is near has, for each of its shapes, one point nearest to the sphere. With n the unit normal there, from
+Each shape of a nearby body has one point nearest to the sphere. With n the unit normal there, from
 the body to the tool, x the signed distance between body and sphere, c the tool's centre and r its radius, the point is
 
     p = c - (r + x) n,       u = v_b + omega x (p - o)        velocity of the body's material there
-    dx/dt = n . (v_tool - u)                                  exactly, also while n turns: the points are nearest
-    w = 1/m + (I^-1 (p - p_c) x n) . ((p - p_c) x n)          acceleration of the point along n per force on a free body
+    dx/dt = n . (v_tool - u)                                  exact, also while n rotates: the points are nearest
+    w = 1/m + (I^-1 (p - p_c) x n) . ((p - p_c) x n)          inverse effective mass of a free body at p along n
 
-w is that of a body by itself. One that others bear gives way less: with its contacts c on bodies that are not free, as
-far as they press, and the stiffness k of each,
+w is that of a body by itself. Contacts with bodies that are not free reduce it. With these contacts c, as far as
+their normal force is positive, and the stiffness k of each,
 
-    w = J_p (A + sum dt^2 k J_c^T J_c)^-1 J_p^T               what a force meets in one step
+    w = J_p (A + sum dt^2 k J_c^T J_c)^-1 J_p^T               inverse effective mass over one step
 
 with J_p and J_c the rows of the point and of the contacts along their normals, and A the body's mass matrix. Friction
-is not in it: a body that is pushed along its table slides in the end.
+is left out: a body that is pushed along its table slides in the end.
 
 A shape that is rounded by the sphere's radius has no edges: p and n move without jumps when the tool does.
 """
@@ -31,12 +31,13 @@ from convex_contact.model.bodies import rotation_entries
 from convex_contact.model.world import World
 from convex_contact.problem import checks
 from convex_contact.simulation.dynamics import WorldDynamics, find_contacts
+from haptic_files.moved_modules import RenamedMember
 
 if TYPE_CHECKING:
     from convex_contact.simulation.body_table import BodyTable
     from convex_contact.simulation.simulator import Simulator
 
-#: as many as a controller takes at once
+#: largest number of planes that a controller takes
 MOST_PLANES = 32
 
 
@@ -44,13 +45,13 @@ class Planes(NamedTuple):
     """Surfaces near the tool, w of them.
 
     Attributes:
-        key: names the surface (w,): the number of the shape in the world.
+        key: identifier of the surface (w,): the number of the shape in the world.
         body: number of the body (w,).
         point: on the surface, nearest to the tool (w, 3) [m].
         normal: towards the tool (w, 3).
         signed_distance: between sphere and surface (w,) [m].
         velocity: of the body's material at the point (w, 3) [m/s].
-        inverse_mass: of a free body at the point along the normal (w,) [1/kg]; 0 for others.
+        inverse_mass: inverse effective mass of a free body at the point along the normal (w,) [1/kg]; 0 for others.
     """
 
     key: np.ndarray
@@ -63,8 +64,8 @@ class Planes(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def _place(w: WorldRecord, position: np.ndarray, orientation: np.ndarray, tool: np.ndarray) -> None:
-    """Poses of the bodies of the query: those of the world, then the sphere."""
+def _write_poses(w: WorldRecord, position: np.ndarray, orientation: np.ndarray, tool: np.ndarray) -> None:
+    """Writes the poses of the query's bodies: those of the world, then the sphere."""
     n = position.shape[0]
     for b in range(n):
         x, y, z, s = orientation[b]
@@ -79,8 +80,10 @@ def _place(w: WorldRecord, position: np.ndarray, orientation: np.ndarray, tool: 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _yielding(r: np.ndarray, n: np.ndarray, mass: float, rotation: np.ndarray, inverse_inertia: np.ndarray) -> float:
-    """w of a free body: r from its centre of mass to the point, (3,) [m]; its inertia is that along its own axes."""
+def _inverse_effective_mass(
+    r: np.ndarray, n: np.ndarray, mass: float, rotation: np.ndarray, inverse_inertia: np.ndarray
+) -> float:
+    """Returns w of a free body; r (3,) [m] leads from its centre of mass to the point; the inertia has body axes."""
     moment = np.empty(3)
     moment[0], moment[1], moment[2] = (
         r[1] * n[2] - r[2] * n[1], r[2] * n[0] - r[0] * n[2], r[0] * n[1] - r[1] * n[0]
@@ -99,7 +102,7 @@ def _describe(
     w: WorldRecord, c: ContactRecord, radius: float, velocity: np.ndarray, spin: np.ndarray,
     mass: np.ndarray, center: np.ndarray, inverse_inertia: np.ndarray,
 ) -> tuple[np.ndarray, ...]:  # fmt: skip
-    """The planes of a query's contacts; those of the sphere alone, which is the last body."""
+    """Returns the planes of a query's contacts. All contacts are the sphere's, which is the last body."""
     n, sphere = c.count[0], w.body_pose.shape[0] - 1
     key, body = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.int32)
     point, normal, speed = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 3))
@@ -120,40 +123,40 @@ def _describe(
         if mass[b] > 0.0:
             for i in range(3):
                 r[i] -= pose[3 * i] * center[b, 0] + pose[3 * i + 1] * center[b, 1] + pose[3 * i + 2] * center[b, 2]
-            inverse_mass[k] = _yielding(r, normal[k], mass[b], pose, inverse_inertia[b])
+            inverse_mass[k] = _inverse_effective_mass(r, normal[k], mass[b], pose, inverse_inertia[b])
     return key, body, point, normal, distance, speed, inverse_mass
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _bear(
+def _reduce_inverse_masses(
     c: ContactRecord, gamma: np.ndarray, pose: np.ndarray, mass: np.ndarray, center: np.ndarray, inertia: np.ndarray,
     weight: float, body: np.ndarray, point: np.ndarray, normal: np.ndarray, inverse_mass: np.ndarray,
 ) -> None:  # fmt: skip
-    """Lessens the inverse masses of planes by the contacts of their bodies that press; weight is dt^2 [s^2]."""
+    """Reduces the inverse masses of planes by the active contacts of their bodies; weight is dt^2 [s^2]."""
     A, row, r = np.empty((6, 6)), np.empty(6), np.empty(3)
     for i in range(body.shape[0]):
         b = body[i]
         if mass[b] == 0.0:
             continue
-        turn, o = pose[b, :9].reshape(3, 3), np.empty(3)
+        R, o = pose[b, :9].reshape(3, 3), np.empty(3)
         for k in range(3):
-            o[k] = pose[b, 9 + k] + turn[k, 0] * center[b, 0] + turn[k, 1] * center[b, 1] + turn[k, 2] * center[b, 2]
+            o[k] = pose[b, 9 + k] + R[k, 0] * center[b, 0] + R[k, 1] * center[b, 1] + R[k, 2] * center[b, 2]
         A[:] = 0.0
         for k in range(3):
             A[k, k] = mass[b]
-        A[3:, 3:] = turn @ inertia[b] @ turn.T
-        borne = False
+        A[3:, 3:] = R @ inertia[b] @ R.T
+        supported = False
         for k in range(c.count[0]):
             one, two = c.body[k, 0], c.body[k, 1]
             other = two if one == b else one
             if (one != b and two != b) or mass[other] > 0.0 or gamma[k, 2] <= 0.0:
                 continue
-            borne = True
+            supported = True
             for j in range(3):
                 r[j], row[j] = c.point[k, j] - o[j], c.frame[k, 2, j]
             row[3:] = np.cross(r, row[:3])
             A += weight * c.stiffness[k] * np.outer(row, row)
-        if borne:
+        if supported:
             for j in range(3):
                 r[j], row[j] = point[i, j] - o[j], normal[i, j]
             row[3:] = np.cross(r, row[:3])
@@ -161,12 +164,12 @@ def _bear(
 
 
 class ToolPlanes:
-    """Finds the planes of a world near a sphere. It has its own list of contacts and changes nothing of the world.
+    """Finds the planes of a world near a sphere, with its own list of contacts; does not change the world.
 
     Args:
-        world: the description.
+        world: description of the world.
         radius: of the sphere [m].
-        reach: surfaces with a smaller signed distance are given [m].
+        reach: signed distance below which surfaces are found [m].
 
     Raises:
         ValueError: a number is out of its range.
@@ -175,7 +178,7 @@ class ToolPlanes:
     def __init__(self, world: World, *, radius: float, reach: float) -> None:
         self.radius = checks.number("radius", radius, above=0.0)
         query = World()
-        for body in world.bodies:  # nothing but the sphere is free, so there are no other pairs
+        for body in world.bodies:  # only the sphere is free, so there are no other pairs
             query.add_body(body.name, geometries=body.geometries, prescribed=True)
         surface = world.bodies[0].geometries[0].material if world.bodies and world.bodies[0].geometries else None
         query.add_sphere("\0tool", radius=self.radius, mass=1.0, material=surface)
@@ -191,12 +194,12 @@ class ToolPlanes:
         self._inverse_inertia = np.array(inverses).reshape(-1, 3, 3)
 
     def find(self, bodies: BodyTable, tool: np.ndarray) -> Planes:
-        """The planes near a tool at (3,) [m], of bodies as they are, all in the world frame; ordered by shape.
+        """Returns the planes near a tool at (3,) [m] for a state of the bodies, in the world frame; ordered by shape.
 
-        Of more than `MOST_PLANES` the nearest ones.
+        It returns at most the `MOST_PLANES` nearest planes.
         """
         d = self._dynamics
-        _place(d.arrays.record, bodies.position, bodies.orientation, tool)
+        _write_poses(d.arrays.record, bodies.position, bodies.orientation, tool)
         while not find_contacts(d.arrays.record, d.contacts.record):
             d.enlarge()
         found = _describe(
@@ -208,11 +211,13 @@ class ToolPlanes:
             found = tuple(values[nearest] for values in found)
         return Planes(*found)
 
-    def bear(self, planes: Planes, simulator: Simulator) -> None:
-        """Lessens the inverse masses of planes by the contacts of the simulator's last step, in place."""
+    def reduce_inverse_masses(self, planes: Planes, simulator: Simulator) -> None:
+        """Reduces the inverse masses of planes, in place, by the contacts of the simulator's last step."""
         contacts, gamma = simulator.pressing
-        d = self._dynamics  # has the bodies' frames, as `find` left them
-        _bear(
+        d = self._dynamics  # contains the bodies' poses from `find`
+        _reduce_inverse_masses(
             contacts, gamma, d.arrays.body_pose, self._mass, self._center, self._inertia, simulator.period**2,
             planes.body, planes.point, planes.normal, planes.inverse_mass,
         )  # fmt: skip
+
+    bear = RenamedMember("reduce_inverse_masses")

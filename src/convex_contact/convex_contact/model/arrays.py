@@ -14,7 +14,7 @@ from numba.experimental import structref
 
 from convex_contact.solver.borrowed import Borrowed, Field, Record
 
-#: columns of `law`: k, d, tau_d, mu, mu at rest, Stribeck velocity, torsional friction, whether a surface has grooves
+#: columns of `law`: k, d, tau_d, mu, mu at rest, Stribeck velocity, torsional friction, 1 if a surface has grooves
 (
     LAW_STIFFNESS,
     LAW_DISSIPATION,
@@ -32,7 +32,7 @@ from convex_contact.solver.borrowed import Borrowed, Field, Record
 #: of velocities of a tree
 WORLD_TABLE = (
     Field("settings", "(1,)", "m", "`broad_phase.THRESHOLD`: pairs with a smaller gap are in the problem"),
-    Field("counters", "(8,)", "-", "what a query found and needed; columns of `broad_phase`"),
+    Field("counters", "(8,)", "-", "results and required sizes of a query; columns of `broad_phase`"),
     Field(
         "q",
         "(nq,)",
@@ -44,8 +44,8 @@ WORLD_TABLE = (
     Field("effort", "(nv,)", "N, N m", "applied forces of articulated trees"),
     Field("gravity", "(3,)", "m/s^2", ""),
     Field("tree_kind", "(nt,)", "-", "`bodies.FREE` or `ARTICULATED`"),
-    Field("tree_q", "(nt + 1,)", "-", "where a tree's coordinates begin"),
-    Field("tree_v", "(nt + 1,)", "-", "where a tree's velocities begin"),
+    Field("tree_q", "(nt + 1,)", "-", "first coordinate of a tree"),
+    Field("tree_v", "(nt + 1,)", "-", "first velocity of a tree"),
     Field("tree_body", "(nt,)", "-", "body of a free tree, -1 of others"),
     Field("tree_origin", "(na, 3)", "m", "reference point of the spatial vectors of an articulated tree, world"),
     Field("tree_factor", "(d, d)", "kg, kg m^2", "L^T D L of a block of A, while v_star is found"),
@@ -60,11 +60,11 @@ WORLD_TABLE = (
     Field("joint_axis", "(nj, 3)", "-", "axis in the joint's frame"),
     Field("joint_world_axis", "(nj, 3)", "-", "axis in the world"),
     Field("joint_inertia", "(nj, 13)", "kg, m, kg m^2", "of a link in its frame: mass, centre, inertia about it"),
-    Field("joint_composite", "(nj, 10)", "kg, kg m, kg m^2", "of all that a joint moves about tree_origin"),
+    Field("joint_composite", "(nj, 10)", "kg, kg m, kg m^2", "composite inertia that a joint moves, about tree_origin"),
     Field("joint_velocity", "(nj, 6)", "m/s, rad/s", "spatial velocity of a link at tree_origin"),
-    Field("joint_twist", "(nj, 6)", "m/s, rad/s", "likewise for other velocities than v, while margins are made"),
+    Field("joint_twist", "(nj, 6)", "m/s, rad/s", "joint_velocity for other velocities than v, while margins are set"),
     Field("joint_acceleration", "(nj, 6)", "m/s^2, rad/s^2", "spatial acceleration for constant joint velocities"),
-    Field("joint_force", "(nj, 6)", "N, N m", "spatial force that this takes"),
+    Field("joint_force", "(nj, 6)", "N, N m", "spatial force for this acceleration"),
     Field("dof_joint", "(nv,)", "-", "joint of a velocity"),
     Field("dof_parent", "(nv,)", "-", "velocity before it on the path from the root, -1: none"),
     Field("dof_run", "(nv,)", "-", "first velocity of the run of successive ones up to a velocity on its path"),
@@ -76,7 +76,7 @@ WORLD_TABLE = (
     Field("dof_damping", "(nv,)", "N s/m, N m s/rad", ""),
     Field("dof_stiffness", "(nv,)", "N/m, N m/rad", "of springs"),
     Field("dof_rest", "(nv, 2)", "m, rad, -", "coordinates at which a spring is at rest"),
-    Field("dof_armature", "(nv,)", "kg, kg m^2", "inertia of rotors"),
+    Field("dof_armature", "(nv,)", "kg, kg m^2", "reflected inertia of rotors"),
     Field("mass", "(nt,)", "kg", "of free bodies"),
     Field("inertia", "(nt, 9)", "kg m^2", "of free bodies about the centre of mass, along the body's axes, row by row"),
     Field("inertia_inverse", "(nt, 9)", "1/(kg m^2)", "its inverse"),
@@ -85,9 +85,9 @@ WORLD_TABLE = (
     Field("body_pose", "(nb, 12)", "-, m", "rotation row by row, position; of free bodies at the centre of mass"),
     Field("body_twist", "(nb, 6)", "m/s, rad/s", "[v; omega] at the start of the step, at the pose's origin"),
     Field("body_wrench", "(nb, 6)", "N, N m", "[f; m] applied to free bodies and links, at the centre of mass"),
-    Field("body_radius", "(nb,)", "m", "of a sphere about the pose's origin that holds all shapes"),
-    Field("body_margin", "(nb,)", "m", "distance within which a body's contacts are looked for"),
-    Field("body_speed", "(2, nb)", "m/s", "bounds of the speed of its points, while margins are made"),
+    Field("body_radius", "(nb,)", "m", "of a sphere about the pose's origin that contains all shapes"),
+    Field("body_margin", "(nb,)", "m", "distance within which a body's contacts are searched"),
+    Field("body_speed", "(2, nb)", "m/s", "bounds of the speed of a body's points, while margins are set"),
     Field("body_link", "(nb,)", "-", "row of link_jacobian; -1: a free body, whose Jacobian is the identity"),
     Field("link_jacobian", "(nl, 6, d)", "-, m", "of links, [v; omega] at the pose's origin by the tree's velocities"),
     Field("geometry_kind", "(ng,)", "-", "kind of shape, of `shapes`"),
@@ -98,16 +98,16 @@ WORLD_TABLE = (
     Field("geometry_size", "(ng, 3)", "m", "parameters of the shape"),
     Field("geometry_center", "(ng, 3)", "m", "centre of the shape's bounding box, in its frame"),
     Field("geometry_extent", "(ng, 3)", "m", "half sides of that box"),
-    Field("geometry_radius", "(ng,)", "m", "of the sphere about the shape's origin that holds it"),
+    Field("geometry_radius", "(ng,)", "m", "of the sphere about the shape's origin that contains it"),
     Field("geometry_bounds", "(ng, 6)", "m", "bounding box in the world, least and greatest coordinates"),
     Field("geometry_shape", "(ng,)", "-", "number in the compiled library, -1: none"),
     Field("hull_range", "(ng, 2)", "-", "first row and end of a hull's vertices"),
     Field("hull_vertices", "(n, 3)", "m", "vertices of all hulls, in their frames"),
     Field("finite", "(n,)", "-", "geometries of usual size, for sweep and prune"),
-    Field("large", "(n,)", "-", "geometries that are tried against all others"),
+    Field("large", "(n,)", "-", "geometries that are tested against all others"),
     Field("planes", "(n,)", "-", "half spaces"),
-    Field("disabled_start", "(ng + 1,)", "-", "where a geometry's rows of disabled_other begin"),
-    Field("disabled_other", "(n,)", "-", "geometries of larger number that it passes through"),
+    Field("disabled_start", "(ng + 1,)", "-", "first row of a geometry in disabled_other"),
+    Field("disabled_other", "(n,)", "-", "geometries with larger numbers that it does not collide with"),
     Field("law", "(nc, nc, 8)", "N/m, s/m, s, -, -, m/s, m, -", "combined values by class of geometry; columns LAW_*"),
     Field(
         "class_friction",
@@ -119,18 +119,18 @@ WORLD_TABLE = (
     Field("sweep", "(n, 6)", "m", "bounds of the finite geometries with margins, the sweep's axis first; in its order"),
     Field("pair", "(np, 2)", "-", "geometries that may touch, the smaller number first"),
     Field("pair_reach", "(np,)", "m", "contacts of the pair count below this gap"),
-    Field("pair_fill", "(ng,)", "-", "places filled, while pairs are sorted"),
-    Field("pair_start", "(ng + 1,)", "-", "first place of a geometry's pairs, while they are sorted"),
+    Field("pair_fill", "(ng,)", "-", "number of sorted pairs, while pairs are sorted"),
+    Field("pair_start", "(ng + 1,)", "-", "index of a geometry's first pair, while pairs are sorted"),
     Field("pair_second", "(np,)", "-", "pairs in the order of the second geometry"),
     Field("pair_sorted", "(np,)", "-", "pairs in the order of first and second geometry"),
     Field("native_pair", "(np, 2)", "-", "geometries whose contacts the compiled library makes"),
-    Field("native_reach", "(np,)", "m", "likewise of pair_reach"),
-    Field("native_start", "(np + 1,)", "-", "where the points of such a pair begin"),
+    Field("native_reach", "(np,)", "m", "pair_reach of such a pair"),
+    Field("native_start", "(np + 1,)", "-", "first point of such a pair"),
     Field("native_normal", "(np, 3)", "-", "normal of such a pair, from the first into the second"),
     Field("native_point", "(n, 3)", "m", "points of such pairs, world"),
     Field("native_gap", "(n,)", "m", "their gaps"),
     Field("geometry_mesh", "(ng,)", "-", "number of the mesh for hydroelastic contact, -1: none"),
-    Field("mesh_root", "(nm,)", "-", "box that holds a mesh"),
+    Field("mesh_root", "(nm,)", "-", "box that contains a mesh"),
     Field("mesh_element", "(nm,)", "-", "its first element"),
     Field("mesh_flattest", "(nm,)", "Pa/m", "least pressure gradient; 0: rigid"),
     Field("box_bounds", "(nn, 6)", "m", "middle and half sides of a box, in the shape's frame"),
@@ -143,7 +143,7 @@ WORLD_TABLE = (
         "outward unit normal, offset of the faces; a triangle has the first",
     ),
     Field("element_field", "(ne, 4)", "Pa/m, Pa", "grad p, and p at the shape's origin"),
-    Field("box_stack", "(256, 2)", "-", "pairs of boxes that a query has still to look at"),
+    Field("box_stack", "(256, 2)", "-", "pairs of boxes that a query has not visited yet"),
     Field("polygon", "(2, 12, 3)", "m", "two polygons, while a face is cut"),
     Field("moved_plane", "(4, 4)", "-, m", "faces of an element in the other body's frame"),
 )
@@ -152,7 +152,7 @@ WORLD_TABLE = (
 CONTACT_TABLE = (
     Field("count", "(1,)", "-", "number of contacts n; further rows are unused"),
     Field("geometry", "(n, 2)", "-", "geometries A < B"),
-    Field("feature", "(n,)", "-", "tells the points of a pair apart; -1: unknown"),
+    Field("feature", "(n,)", "-", "identifier of a point within its pair; -1: unknown"),
     Field("body", "(n, 2)", "-", "bodies of A and B"),
     Field("tree", "(n, 2)", "-", "moving trees; the first is always one, the second -1: none"),
     Field("point", "(n, 3)", "m", "midway between the surfaces, world"),
@@ -171,7 +171,7 @@ CONTACT_TABLE = (
     Field("area", "(n,)", "m^2", "of a face of a hydroelastic contact surface; 0: a point"),
     Field("anchor", "(n, 2, 3)", "m", "the point in the poses of the two bodies"),
     Field("previous", "(n,)", "-", "the same contact in the list of the step before; -1: new"),
-    Field("taken", "(n,)", "-", "has found its contact in the next list, while lists are matched"),
+    Field("taken", "(n,)", "-", "1: matched with a contact of the next list, while lists are matched"),
 )
 
 #: arrays of the rows of joint laws and limits: nr rows with ne entries, of which no may be left out of a step,
@@ -183,7 +183,7 @@ JOINT_ROW_TABLE = (
     Field("bound", "(nl, 3)", "-, -, m or rad", "coordinate, sign of the row and value of a limit of position"),
     Field("tree", "(nr,)", "-", "tree of a row"),
     Field("second_tree", "(nr,)", "-", "-1: no row couples two trees"),
-    Field("start", "(nr + 1,)", "-", "where a row's entries of J begin"),
+    Field("start", "(nr + 1,)", "-", "first entry of a row in J"),
     Field("J", "(ne,)", "-, m", "entries of the rows by the velocities of their trees"),
     Field("parameters", "(nr, 6)", "", "columns ROW_BIAS, ... of `contact_kernels`"),
     Field("optional", "(nr, 2)", "-", "velocity of a limit and sign of its row; -1: the row is in every step"),
@@ -249,7 +249,7 @@ def _joint_row_record(arrays: tuple[np.ndarray, ...]) -> JointRowRecord:
 
 
 class _Arrays:
-    """Arrays by name, and the record of them for kernels, made anew after an array was replaced."""
+    """Arrays by name, and the record of them for kernels, which is made again after an array was replaced."""
 
     _fields: tuple[str, ...]
     _new: Any
@@ -261,16 +261,16 @@ class _Arrays:
         self._record: Any = None
 
     def replace(self, **arrays: np.ndarray) -> None:
-        """Puts other arrays of the same kind in the place of some."""
+        """Replaces some arrays by others of the same kind."""
         self.__dict__.update(arrays)
         self._record = None
 
     def copies(self) -> dict[str, np.ndarray]:
-        """Copies of all arrays by name."""
+        """Copies all arrays; returns them by name."""
         return {name: self.__dict__[name].copy() for name in self._fields}
 
     def restore(self, copies: dict[str, np.ndarray]) -> None:
-        """Takes back what :meth:`copies` gave; arrays that have grown since are replaced."""
+        """Restores the values that :meth:`copies` returned; arrays that have grown since are replaced."""
         for name, values in copies.items():
             if self.__dict__[name].shape == values.shape:
                 self.__dict__[name][:] = values

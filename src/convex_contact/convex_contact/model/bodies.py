@@ -24,6 +24,7 @@ from numba import njit
 
 from convex_contact.model.arrays import WorldRecord
 from convex_contact.model.tree_arrays import has_kernels
+from haptic_files.moved_modules import renamed
 from haptic_math.rotations import matrix_entries
 
 FREE, ARTICULATED = 0, 1
@@ -37,7 +38,7 @@ rotation_entries = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def write_pose(pose: np.ndarray, q: np.ndarray) -> None:
-    """The pose (12,) of coordinates (7,): position, quaternion (x, y, z, w), which is normalised."""
+    """Writes the pose (12,) of coordinates (7,): position, quaternion (x, y, z, w), which is normalised."""
     s = 1.0 / np.sqrt(q[3] * q[3] + q[4] * q[4] + q[5] * q[5] + q[6] * q[6])
     r = rotation_entries(q[3] * s, q[4] * s, q[5] * s, q[6] * s)
     for i in range(9):
@@ -47,7 +48,7 @@ def write_pose(pose: np.ndarray, q: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def write_quaternion(pose: np.ndarray, out: np.ndarray) -> None:
-    """The quaternion (x, y, z, w) of the rotation of a pose (12,); of q and -q the one that Eigen gives."""
+    """Writes the quaternion (x, y, z, w) of a pose's rotation (12,), with the sign that Eigen chooses."""
     trace = pose[0] + (pose[4] + pose[8])
     if trace > 0.0:
         root = np.sqrt(trace + 1.0)
@@ -72,7 +73,7 @@ def write_quaternion(pose: np.ndarray, out: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _rotated(r: Entries, m: Entries) -> Entries:
-    """R M R^T of nine entries each, row by row; M symmetric."""
+    """Returns R M R^T for symmetric M, nine entries each, row by row."""
     t = (
         r[0] * m[0] + r[1] * m[3] + r[2] * m[6], r[0] * m[1] + r[1] * m[4] + r[2] * m[7],
         r[0] * m[2] + r[1] * m[5] + r[2] * m[8], r[3] * m[0] + r[4] * m[3] + r[5] * m[6],
@@ -88,7 +89,7 @@ def _rotated(r: Entries, m: Entries) -> Entries:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def prepare_free_bodies(w: WorldRecord, period: float) -> None:
-    """Pose, twist, block of A and free-motion velocity of every free body, from q and v."""
+    """Writes pose, twist, block of A and free-motion velocity of every free body, from q and v."""
     q, v, v_star, gravity, blocks, kind = w.q, w.v, w.v_star, w.gravity, w.A, w.tree_kind
     tree_q, tree_v, tree_body, masses = w.tree_q, w.tree_v, w.tree_body, w.mass
     inertias, inverses, poses, twists, wrenches = (
@@ -128,8 +129,8 @@ def prepare_free_bodies(w: WorldRecord, period: float) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def turned(x: float, y: float, z: float, w: WorldRecord, rx: float, ry: float, rz: float) -> Entries:
-    """A quaternion (x, y, z, w) after a rotation by the vector r (rad, world frame): exp(r/2) q, normalised."""
+def rotate_quaternion(x: float, y: float, z: float, w: WorldRecord, rx: float, ry: float, rz: float) -> Entries:
+    """Rotates a quaternion (x, y, z, w) by a rotation vector r [rad] in the world frame: exp(r/2) q, normalised."""
     half = 0.5 * np.sqrt(rx * rx + ry * ry + rz * rz)
     s = 0.5 * (1 - half * half / 6) if half < 1e-4 else 0.5 * np.sin(half) / half
     dx, dy, dz, dw = s * rx, s * ry, s * rz, np.cos(half)
@@ -142,8 +143,13 @@ def turned(x: float, y: float, z: float, w: WorldRecord, rx: float, ry: float, r
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def moved_linearly(x: float, y: float, z: float, w: WorldRecord, rx: float, ry: float, rz: float) -> Entries:
-    """The same to first order: q + r q / 2 (the paper's q0 + dt N(q0) v), normalised; wrong by |r|^3 / 12 rad."""
+def rotate_quaternion_linearly(
+    x: float, y: float, z: float, w: WorldRecord, rx: float, ry: float, rz: float
+) -> Entries:
+    """Rotates a quaternion (x, y, z, w) by r to first order: q + r q / 2, normalised.
+
+    This is the paper's q0 + dt N(q0) v; its error is |r|^3 / 12 rad.
+    """
     nx = x + 0.5 * (rx * w + ry * z - rz * y)
     ny = y + 0.5 * (-rx * z + ry * w + rz * x)
     nz = z + 0.5 * (rx * y - ry * x + rz * w)
@@ -154,14 +160,14 @@ def moved_linearly(x: float, y: float, z: float, w: WorldRecord, rx: float, ry: 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def move(q: np.ndarray, velocity: np.ndarray, period: float, linear: bool) -> None:
-    """Moves coordinates (7,) by a twist (6,) for a period."""
+    """Moves coordinates (7,) of a free body by a twist (6,) for a period [s]."""
     for k in range(3):
         q[k] += period * velocity[k]
     rx, ry, rz = period * velocity[3], period * velocity[4], period * velocity[5]
     if linear:
-        q[3], q[4], q[5], q[6] = moved_linearly(q[3], q[4], q[5], q[6], rx, ry, rz)
+        q[3], q[4], q[5], q[6] = rotate_quaternion_linearly(q[3], q[4], q[5], q[6], rx, ry, rz)
     else:
-        q[3], q[4], q[5], q[6] = turned(q[3], q[4], q[5], q[6], rx, ry, rz)
+        q[3], q[4], q[5], q[6] = rotate_quaternion(q[3], q[4], q[5], q[6], rx, ry, rz)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -178,12 +184,12 @@ class ArticulatedTree:
     """A tree of joints, with Pinocchio for its kinematics and dynamics.
 
     Attributes:
-        model: Pinocchio's model, its root placed in the world.
-        link_joints: The joints whose bodies the world knows, in the order of their links.
-        damping: (nv,), N s/m or N m s/rad.
-        stiffness: (nv,), of a spring at each velocity coordinate, N/m or N m/rad.
-        rest: (nq,), where the springs are at rest.
-        armature: (nv,), inertia of the rotor as the joint sees it, kg or kg m^2.
+        model: Pinocchio's model, with its root pose in the world.
+        link_joints: joints whose bodies are bodies of the world, in the order of their links.
+        damping: of each velocity coordinate (nv,) [N s/m or N m s/rad].
+        stiffness: of a spring at each velocity coordinate (nv,) [N/m or N m/rad].
+        rest: coordinates at which the springs are at rest (nq,).
+        armature: inertia of the rotor reflected to the joint (nv,) [kg or kg m^2].
     """
 
     model: pin.Model
@@ -199,11 +205,11 @@ class ArticulatedTree:
 
     @property
     def has_kernels(self) -> bool:
-        """Whether compiled code simulates the tree; Pinocchio does otherwise."""
+        """Compiled code simulates the tree; Pinocchio does otherwise."""
         return has_kernels(self.model)
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """M + armature (nv, nv) at coordinates (nq,)."""
+        """Returns M + armature (nv, nv) at coordinates (nq,)."""
         upper = np.triu(pin.crba(self.model, self.data, q))
         return upper + np.triu(upper, 1).T + np.diag(self.armature)
 
@@ -213,18 +219,18 @@ class ArticulatedTree:
         """Writes the block of A (nv, nv) and the free-motion velocity (nv,).
 
         Args:
-            q: (nq,).
-            v: (nv,).
-            effort: Applied joint forces (nv,), N or N m.
-            period: s.
-            A: Where the block goes.
-            v_star: Where the velocity goes.
+            q: joint coordinates (nq,).
+            v: joint velocities (nv,).
+            effort: applied joint forces (nv,) [N or N m].
+            period: dt [s].
+            A: output, the block.
+            v_star: output, the velocity.
         """
         mass = self.mass_matrix(q)
         bias = pin.nonLinearEffects(self.model, self.data, q, v)
-        stretch = pin.difference(self.model, self.rest, q)
+        elongation = pin.difference(self.model, self.rest, q)
         A[:] = mass + np.diag(period * self.damping + period**2 * self.stiffness)
-        v_star[:] = np.linalg.solve(A, mass @ v + period * (effort - bias - self.stiffness * stretch))
+        v_star[:] = np.linalg.solve(A, mass @ v + period * (effort - bias - self.stiffness * elongation))
 
     def write_links(
         self, q: np.ndarray, v: np.ndarray, poses: np.ndarray, twists: np.ndarray, jacobians: np.ndarray
@@ -235,13 +241,16 @@ class ArticulatedTree:
             placement = self.data.oMi[joint]
             poses[i, :9], poses[i, 9:] = placement.rotation.ravel(), placement.translation
             jacobian = pin.getJointJacobian(self.model, self.data, joint, pin.LOCAL_WORLD_ALIGNED)
-            jacobians[i, :, : self.model.nv] = jacobian.reshape(6, -1)  # of one joint it is (6,)
+            jacobians[i, :, : self.model.nv] = jacobian.reshape(6, -1)  # (6,) for a tree with one joint
             twists[i] = jacobians[i, :, : self.model.nv] @ v
 
     def center(self, link: int) -> np.ndarray:
-        """Centre of mass (3,) of a link in the frame of its pose, m."""
+        """Returns the centre of mass (3,) [m] of a link in the frame of its pose."""
         return np.array(self.model.inertias[self.link_joints[link]].lever)
 
     def moved(self, q: np.ndarray, v: np.ndarray, period: float) -> np.ndarray:
-        """Coordinates (nq,) after a period at velocity v (nv,), exact on rotations."""
+        """Returns the coordinates (nq,) after a period [s] at velocity v (nv,), exact for rotations."""
         return np.asarray(pin.integrate(self.model, q, period * v))
+
+
+__getattr__ = renamed(__name__, {"turned": "rotate_quaternion", "moved_linearly": "rotate_quaternion_linearly"})

@@ -33,7 +33,7 @@ Vector = Sequence[float] | np.ndarray
 
 
 class WorldError(ContactError, ValueError):
-    """A world contradicts itself or lacks something; the message names the body and the field."""
+    """A world is contradictory or incomplete; the message names the body and the field."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +51,17 @@ class Pose:
 
     @staticmethod
     def of(position: Vector, orientation: Vector, where: str) -> Pose:
-        """A placement from what a user gave.
+        """Checks and normalises position (3,) [m] and quaternion (x, y, z, w).
 
         Raises:
-            WorldError: A length or a number is wrong; the message starts with ``where``.
+            WorldError: a length or a number is wrong; the message starts with ``where``.
         """
         p = vector(position, 3, f"{where}: position")
         q = vector(orientation, 4, f"{where}: orientation")
         norm = np.linalg.norm(q)
         if not norm > 1e-9:
             raise WorldError(f"{where}: orientation: expected a quaternion (x, y, z, w) that is not zero, got {q}")
-        return Pose(p, q if abs(norm - 1) < 1e-15 else q / norm)  # reading what was written changes nothing
+        return Pose(p, q if abs(norm - 1) < 1e-15 else q / norm)  # a written pose is read without change
 
     @property
     def rotation(self) -> np.ndarray:
@@ -71,12 +71,12 @@ class Pose:
 
     @property
     def se3(self) -> pin.SE3:
-        """The same for Pinocchio."""
+        """The pose for Pinocchio."""
         return pin.SE3(self.rotation, self.position)
 
     @staticmethod
     def from_se3(pose: pin.SE3) -> Pose:
-        """The same from Pinocchio."""
+        """Converts a pose of Pinocchio."""
         return Pose(np.array(pose.translation), np.array(pin.Quaternion(pose.rotation).coeffs()))
 
 
@@ -85,17 +85,17 @@ class Geometry:
     """A shape on a body.
 
     Attributes:
-        shape: The shape.
-        placement: Of the shape's frame in the body's.
-        material: Its surface.
-        hydroelastic: Makes it meet others that have one, and half spaces, in a contact surface instead of points, if it
-            or the other is compliant. The value describes the mesh that is made from the shape, or is a mesh of your
-            own in the shape's frame that lies in the shape. Half spaces are rigid to compliant bodies, and have none.
-        color: Red, green, blue and opacity in pictures, 0 to 1 (4,); None: that of the body's place in the world.
-        mesh: The mesh (made).
+        shape: the shape.
+        placement: pose of the shape's frame in the body's frame.
+        material: of the surface.
+        hydroelastic: description of the mesh that is made from the shape, or a mesh in the shape's frame that lies in
+            the shape. Two shapes with a mesh, or one and a half space, touch in a contact surface instead of points, if
+            one of them is compliant. Half spaces are rigid to compliant bodies and have no mesh.
+        color: red, green, blue and opacity in pictures, 0 to 1 (4,); None: the colour follows from the body's number.
+        mesh: the mesh (made).
 
     Raises:
-        ValueError: The mesh cannot be made, or reaches out of the shape's bounding box or sphere, or a part of the
+        ValueError: the mesh cannot be made, or reaches out of the shape's bounding box or sphere, or a component of the
             colour is out of its bounds.
 
     Examples:
@@ -129,7 +129,7 @@ class Geometry:
 
     @property
     def modulus(self) -> float | None:
-        """Largest pressure inside, Pa; infinite: rigid to compliant bodies; None: meets all in points."""
+        """Largest pressure inside [Pa]; infinite: rigid to compliant bodies; None: only point contacts."""
         if self.mesh is None:
             return math.inf if isinstance(self.shape, HalfSpace) else None
         return float(self.mesh.pressure.max()) if isinstance(self.mesh, PressureField) else math.inf
@@ -142,18 +142,18 @@ class Body:
     Attributes:
         name: Unique in its world.
         kind: "free"; "fixed"; "prescribed" (moves as commanded); "link" (of an articulated tree).
-        geometries: What can touch.
-        placement: At the start, of the body's frame in the world (links: ignored).
+        geometries: shapes for contact.
+        placement: pose of the body's frame in the world at the start (links: ignored).
         mass: kg (free bodies).
         center: Centre of mass (3,) in the body's frame, m.
         inertia: (3, 3), about the centre of mass, along the body's axes, kg m^2.
         velocity: Of the frame's origin at the start (3,), m/s.
         angular_velocity: At the start (3,), rad/s, world.
         motion: Twist of a prescribed body as a function of time; None: set by the user before each step.
-        tree: Number of the articulated tree in :attr:`World.trees`, and
-        link: of the link in it (links).
-        spring_stiffness: Of a spring from the frame's origin to where that is placed, N/m (free bodies).
-        spring_damping: Of a damper beside it, N s/m.
+        tree: number of the articulated tree in :attr:`World.trees` (links).
+        link: number of the link in the tree (links).
+        spring_stiffness: of a spring from the frame's origin to its placement [N/m] (free bodies).
+        spring_damping: of a damper parallel to the spring [N s/m].
 
     Examples:
         >>> from convex_contact import World
@@ -186,15 +186,15 @@ class KinematicTree:
 
     Attributes:
         name: Unique in its world.
-        model: Kinematics and dynamics: an `ArticulatedTree`, or a `deformable.DeformableTree` of the same methods.
-        q: (nq,).
-        v: (nv,).
-        bodies: Numbers of its links' bodies.
-        source: The URDF file, and how it was read.
-        drive: Joint forces (nv,) as a function of the time at which a step starts, N or N m, beside those that are set;
-            None: none.
-        own_laws: Couplers and friction of its file, which are among the world's joint laws, too.
-        motors: Limits of effort (N or N m) and velocity (m/s or rad/s) of its joints' motors by name, as in its file.
+        model: kinematics and dynamics: an `ArticulatedTree`, or a `deformable.DeformableTree` with the same methods.
+        q: coordinates at the start (nq,).
+        v: velocities at the start (nv,).
+        bodies: numbers of its links' bodies.
+        source: the URDF file, and the options of reading it.
+        drive: joint forces (nv,) [N or N m] as a function of the time at which a step starts; they add to the forces
+            that are set; None: none.
+        own_laws: couplers and friction of its file, which are also among the world's joint laws.
+        motors: limits of effort [N or N m] and velocity [m/s or rad/s] of its joints' motors by name, as in its file.
 
     Examples:
         >>> from importlib.resources import files
@@ -217,10 +217,10 @@ class KinematicTree:
     motors: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def motor_limits(self, joint: str, given: dict[str, Any]) -> dict[str, Any]:
-        """The values of a joint's motor, with the limits of the file for those that are not given.
+        """Adds the limits of the file to the given values of a joint's motor, where they are not given.
 
         Raises:
-            ValueError: A limit of the file is 0.
+            ValueError: a limit of the file is 0.
         """
         names = ("effort_limit", "velocity_limit")
         limits = dict(zip(names, self.motors.get(joint, (math.inf, math.inf)), strict=True))
@@ -231,10 +231,10 @@ class KinematicTree:
 
 
 def vector(values: Any, length: int, where: str) -> np.ndarray:
-    """An array of finite numbers of a given length.
+    """Converts values to an array of finite numbers with a given length.
 
     Raises:
-        WorldError: It is none; the message starts with ``where``.
+        WorldError: the values are no such array; the message starts with ``where``.
     """
     return finite_array(where, values, (length,), expected=f"{length} finite numbers", error=WorldError)
 
@@ -243,7 +243,7 @@ def checked_inertia(inertia: Any, where: str) -> np.ndarray:
     """Returns an inertia (3, 3) from a number, principal moments (3,) or a matrix.
 
     Raises:
-        WorldError: No body has it; the message starts with ``where``.
+        WorldError: no body can have this inertia; the message starts with ``where``.
     """
     array = np.array(inertia, dtype=np.float64)
     if array.shape == ():
@@ -261,10 +261,10 @@ def checked_inertia(inertia: Any, where: str) -> np.ndarray:
 
 
 def give_mass(body: Body, mass: float | None, inertia: Any, center: Vector | None) -> None:
-    """Gives a free body its mass, centre and inertia; see :meth:`~convex_contact.model.world.World.add_body`.
+    """Sets mass, centre and inertia of a free body; see :meth:`~convex_contact.model.world.World.add_body`.
 
     Raises:
-        WorldError: One is missing or impossible.
+        WorldError: a value is missing or impossible.
     """
     if mass is None:
         raise WorldError(f"{body.name}: mass: missing (a body without mass is fixed=True or prescribed=True)")
@@ -287,7 +287,7 @@ def give_mass(body: Body, mass: float | None, inertia: Any, center: Vector | Non
 
 
 def uniform_solid(geometries: Sequence[Geometry], mass: float) -> tuple[np.ndarray, np.ndarray]:
-    """Centre (3,) and inertia (3, 3) of shapes as one solid of uniform density, in the body's frame."""
+    """Returns centre (3,) and inertia (3, 3) of shapes as one solid of uniform density, in the body's frame."""
     volume = sum(g.shape.volume() for g in geometries)
     parts = [(g.shape.solid(mass * g.shape.volume() / volume), g.placement) for g in geometries]
     places = [p.position + p.rotation @ s.center for s, p in parts]

@@ -1,21 +1,21 @@
 """Joints between bodies, also those that close a loop, and gears between hinges.
 
-A joint is given by its place in the world at the start. It holds by springs so stiff that a step cannot tell them from
+A joint is described in the world frame at the start. Its springs are so stiff that a step cannot distinguish them from
 rigid parts (:mod:`convex_contact.problem.constraints`). T is the twist of body b against body a at the joint's point
-x_b of b, x_a is the point of a, and the axes e_1, e_2, e_3 = n turn with a:
+x_b of b, x_a is the point of a, and the axes e_1, e_2, e_3 = n rotate with a:
 
 ========  ===========================================  ========================================================
 kind      rows                                         errors
 ========  ===========================================  ========================================================
 ball      e_1, e_2, e_3 . T_linear                     e_i . (x_b - x_a)
-hinge     those of ball; e_1, e_2 . T_angular          e_i . (n x n_b), n_b being the axis that turns with b
+hinge     those of ball; e_1, e_2 . T_angular          e_i . (n x n_b), n_b being the axis that rotates with b
 slide     e_1, e_2 . T_linear; e_i . T_angular         e_1, e_2 . (x_b - x_a); e_i . log of the rotation of b
-weld      those of ball; e_i . T_angular               likewise
+weld      those of ball; e_i . T_angular               those of ball; e_i . log of the rotation of b
 distance  u . T_linear, u from x_a to x_b              |x_b - x_a| - length
 ========  ===========================================  ========================================================
 
-A gear holds n_1 theta_1 + n_2 theta_2 of two hinges with n_1 and n_2 teeth up to multiples of 2 pi, so it needs no
-memory of turns and does not drift.
+A gear keeps n_1 theta_1 + n_2 theta_2 of two hinges with n_1 and n_2 teeth constant up to multiples of 2 pi. It
+therefore does not count revolutions and does not drift.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 import pinocchio as pin
 
 from convex_contact.model.body import Vector, WorldError, vector
-from convex_contact.model.body_rows import frame_of, held_rows
+from convex_contact.model.body_rows import frame_of, spring_rows
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.row_numbers import NEAR_RIGID, NEAR_RIGID_STIFFNESS
@@ -50,9 +50,9 @@ class JointCoordinate(NamedTuple):
     """Position and velocity of a joint.
 
     Attributes:
-        position: Of a hinge the angle of b against a since the start, -pi to pi, rad; of a slide the way, of a distance
-            the distance, m.
-        velocity: Its rate, rad/s or m/s.
+        position: angle of b against a since the start, from -pi to pi (hinge) [rad]; displacement (slide) or distance
+            [m].
+        velocity: rate of the position [rad/s or m/s].
 
     Examples:
         >>> from convex_contact import Simulator, World
@@ -72,16 +72,16 @@ class BodyJoint:
     """A joint between two bodies, see the module.
 
     Attributes:
-        name: Unique among these joints.
+        name: unique among these joints.
         kind: "ball", "hinge", "slide", "weld" or "distance".
-        a: Number of a body; None: the world.
-        b: Of another.
-        point: Of the joint on a, in the world at the start (3,), m.
-        point_b: Of the joint on b, likewise; the same but for a distance.
-        axis: Of a hinge or a slide, a unit vector in the world at the start (3,).
-        length: Of a distance, m; None: as at the start.
-        stiffness: N/m and N m/rad.
-        relaxation_time: s; None: the period, which halves an error in each step.
+        a: number of a body; None: the world.
+        b: number of another body.
+        point: point of the joint on a, in the world frame at the start (3,) [m].
+        point_b: point of the joint on b, in the world frame at the start (3,) [m]; equals `point` unless a distance.
+        axis: of a hinge or a slide, a unit vector in the world frame at the start (3,).
+        length: of a distance [m]; None: as at the start.
+        stiffness: of the springs [N/m and N m/rad].
+        relaxation_time: of the springs [s]; None: the period, which halves an error in each step.
         near_rigid: beta of the near-rigid limit; 0: none.
 
     Examples:
@@ -110,41 +110,41 @@ class BodyJoint:
 
 
 class StartedJoint:
-    """A joint with its places on the bodies as they were at the start.
+    """A joint with its poses on the bodies at the start.
 
     Args:
-        joint: Its description.
-        d: The world at the start.
+        joint: description of the joint.
+        d: the world at the start.
     """
 
     def __init__(self, joint: BodyJoint, d: WorldDynamics) -> None:
         self.joint = joint
         R, p, _ = frame_of(d, joint.a)
         Q, q, _ = frame_of(d, joint.b)
-        turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), joint.axis).matrix()
-        self._axes = R.T @ turn  # columns e_1, e_2, e_3 in the frame of a
-        self._place_a, self._place_b = R.T @ (joint.point - p), Q.T @ (joint.point_b - q)
+        alignment = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), joint.axis).matrix()
+        self._axes = R.T @ alignment  # columns e_1, e_2, e_3 in the frame of a
+        self._point_a, self._point_b = R.T @ (joint.point - p), Q.T @ (joint.point_b - q)
         self._relative = R.T @ Q
         length = float(np.linalg.norm(joint.point_b - joint.point))
         self._length = length if joint.length is None else joint.length
 
     def __call__(self, d: WorldDynamics) -> Constraint:
-        """The rows of the coming step."""
-        joint, (e, way, turned, twist) = self.joint, self._now(d)
+        """Returns the rows of the coming step."""
+        joint, (e, displacement, rotation, twist) = self.joint, self._relative_pose(d)
         if joint.kind == "distance":
-            distance = float(np.linalg.norm(way))
+            distance = float(np.linalg.norm(displacement))
             if not distance > 0.0:
                 raise WorldError(f"{joint.name}: distance: expected points apart, got the same one")
-            error, difference = np.array([distance - self._length]), (way / distance)[None] @ twist[:3]
+            error, difference = np.array([distance - self._length]), (displacement / distance)[None] @ twist[:3]
         else:
-            axis_b = turned @ e[:, 2]  # of a hinge, as it turns with b
-            linear, angular = e.T @ way, e.T @ np.cross(e[:, 2], axis_b)
+            axis_b = rotation @ e[:, 2]  # the hinge's axis, fixed to b
+            linear, angular = e.T @ displacement, e.T @ np.cross(e[:, 2], axis_b)
             if joint.kind != "hinge":
-                angular = e.T @ pin.log3(turned)
+                angular = e.T @ pin.log3(rotation)
             kept = {"ball": (3, 0), "hinge": (3, 2), "slide": (2, 3), "weld": (3, 3)}[joint.kind]
             error = np.concatenate([linear[: kept[0]], angular[: kept[1]]])
             difference = np.vstack([e.T[: kept[0]] @ twist[:3], e.T[: kept[1]] @ twist[3:]])
-        return held_rows(
+        return spring_rows(
             difference,
             error,
             period=d.period,
@@ -153,36 +153,36 @@ class StartedJoint:
             near_rigid=joint.near_rigid,
         )
 
-    def _now(self, d: WorldDynamics) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The axes (3, 3), x_b - x_a, the rotation of b against a since the start, the Jacobian of T (6, nv + 1)."""
+    def _relative_pose(self, d: WorldDynamics) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Returns axes (3, 3), x_b - x_a, the rotation of b against a since the start, and the Jacobian of T."""
         R, p, J = frame_of(d, self.joint.a)
         Q, q, K = frame_of(d, self.joint.b)
-        x_a, x_b = p + R @ self._place_a, q + Q @ self._place_b
+        x_a, x_b = p + R @ self._point_a, q + Q @ self._point_b
         J[:3] -= pin.skew(x_b - p) @ J[3:]
         K[:3] -= pin.skew(x_b - q) @ K[3:]
         return R @ self._axes, x_b - x_a, Q @ (R @ self._relative).T, K - J
 
     def coordinate(self, d: WorldDynamics) -> tuple[float, np.ndarray]:
-        """Position and the row (nv + 1,) of its rate, see :class:`JointCoordinate`."""
-        e, way, turned, twist = self._now(d)
+        """Returns the position and the row (nv + 1,) of its rate, see :class:`JointCoordinate`."""
+        e, displacement, rotation, twist = self._relative_pose(d)
         if self.joint.kind == "hinge":
-            there = e.T @ turned @ e[:, 0]
+            there = e.T @ rotation @ e[:, 0]
             return math.atan2(there[1], there[0]), e[:, 2] @ twist[3:]
         if self.joint.kind == "slide":
-            return float(e[:, 2] @ way), e[:, 2] @ twist[:3]
-        distance = float(np.linalg.norm(way))
-        return distance, (way / distance) @ twist[:3]
+            return float(e[:, 2] @ displacement), e[:, 2] @ twist[:3]
+        distance = float(np.linalg.norm(displacement))
+        return distance, (displacement / distance) @ twist[:3]
 
 
 @dataclass(frozen=True)
 class Gear:
-    """Two hinges that turn together.
+    """Two hinges that are coupled by a gear.
 
     Attributes:
-        first: A hinge.
-        second: Another.
-        teeth: Of their wheels; the second turns by teeth[0]/teeth[1] of the first.
-        internal: About parallel axes they turn the same way, as a wheel in a ring does; False: opposite ways.
+        first: a hinge.
+        second: another hinge.
+        teeth: of their wheels; the second rotates by teeth[0]/teeth[1] of the first.
+        internal: with parallel axes both rotate in the same direction, as a wheel in a ring gear does; False: opposite.
 
     Examples:
         >>> from convex_contact import World
@@ -208,7 +208,7 @@ class Gear:
         def make(d: WorldDynamics) -> Constraint:
             (angle_1, rate_1), (angle_2, rate_2) = first.coordinate(d), second.coordinate(d)
             phase = math.remainder(one * angle_1 + other * angle_2, 2.0 * math.pi)
-            return held_rows(
+            return spring_rows(
                 (rate_1 + other / one * rate_2)[None],
                 np.array([phase / one]),
                 period=d.period,
@@ -240,25 +240,25 @@ def add_joint(
     """Joins two bodies of a world.
 
     Args:
-        world: Theirs.
-        name: Unique among the joints between bodies.
+        world: the world of the bodies.
+        name: unique among the joints between bodies.
         kind: "ball", "hinge", "slide", "weld" or "distance".
-        a: Number or name of a body; None: the world.
-        b: Of another, which a tree moves, or a does.
-        point: Of the joint in the world at the start (3,), m; of a distance that on a.
-        axis: Of a hinge or a slide in the world at the start (3,), of any length.
-        point_b: Of a distance, the point on b, likewise.
-        length: Of a distance, m; None: as at the start.
-        collide: The two bodies can touch each other.
-        stiffness: N/m and N m/rad, held at the near-rigid limit.
-        relaxation_time: s; None: the period.
+        a: number or name of a body; None: the world.
+        b: number or name of another body; a tree moves it or a.
+        point: of the joint in the world frame at the start (3,) [m]; for a distance the point on a.
+        axis: of a hinge or a slide in the world frame at the start (3,), of any length.
+        point_b: for a distance, the point on b in the world frame at the start (3,) [m].
+        length: of a distance [m]; None: as at the start.
+        collide: the two bodies can touch each other.
+        stiffness: of the springs [N/m and N m/rad], reduced to the near-rigid limit.
+        relaxation_time: of the springs [s]; None: the period.
         near_rigid: beta of the near-rigid limit; 0: none.
 
     Returns:
         The joint.
 
     Raises:
-        WorldError: A value is missing, or wrong; nothing is added.
+        WorldError: a value is missing or wrong; nothing is added.
     """
     known = [joint.name for joint in body_joints(world)]
     if not name or name in known:
@@ -297,17 +297,17 @@ def add_joint(
 
 
 def add_gear(world: World, first: str, second: str, *, teeth: tuple[int, int], internal: bool = False) -> None:
-    """Lets two hinges turn together.
+    """Couples two hinges by a gear.
 
     Args:
-        world: Theirs.
-        first: Name of a hinge.
-        second: Of another.
-        teeth: Of their wheels.
-        internal: About parallel axes they turn the same way; False: opposite ways.
+        world: the world of the hinges.
+        first: name of a hinge.
+        second: name of another hinge.
+        teeth: of their wheels.
+        internal: with parallel axes both rotate in the same direction; False: in opposite directions.
 
     Raises:
-        WorldError: A joint is no hinge, or a number of teeth is wrong.
+        WorldError: a joint is no hinge, or a number of teeth is wrong.
     """
     hinges = {joint.name: joint for joint in body_joints(world) if joint.kind == "hinge"}
     for place, name in (("first", first), ("second", second)):
@@ -321,5 +321,5 @@ def add_gear(world: World, first: str, second: str, *, teeth: tuple[int, int], i
 
 
 def body_joints(world: World) -> list[BodyJoint]:
-    """The joints between bodies of a world."""
+    """Returns the joints between bodies of a world."""
     return [controller for controller in world.controllers if isinstance(controller, BodyJoint)]

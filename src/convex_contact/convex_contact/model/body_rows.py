@@ -1,4 +1,4 @@
-"""Rows that hold two bodies to each other by their poses and twists."""
+"""Constraint rows between the poses and twists of two bodies."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
+from haptic_files.moved_modules import renamed
 
 if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import WorldDynamics
 
 
 def frame_of(d: WorldDynamics, body: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rotation (3, 3) and position (3,) of a body's pose, and the Jacobian (6, nv + 1) of its twist there.
+    """Returns rotation (3, 3) and position (3,) of a body's pose, and the Jacobian (6, nv + 1) of its twist there.
 
-    The last column is the twist that bodies have which no tree moves. None stands for the world.
+    The last column is the twist of a body that no tree moves. None stands for the world.
     """
     J = np.zeros((6, d.nv + 1))
     if body is None:
@@ -31,7 +32,7 @@ def frame_of(d: WorldDynamics, body: int | None) -> tuple[np.ndarray, np.ndarray
     return pose[:9].reshape(3, 3), pose[9:], J
 
 
-def held_rows(
+def spring_rows(
     difference: np.ndarray,
     error: np.ndarray,
     *,
@@ -40,14 +41,14 @@ def held_rows(
     relaxation_time: float,
     near_rigid: float,
 ) -> Constraint:
-    """Springs that pull errors to zero.
+    """Returns near-rigid spring rows that pull errors to zero.
 
     Args:
-        difference: Jacobian of the errors, the last column being the part that no tree moves (m, nv + 1).
-        error: m or rad (m,).
-        period: dt, s.
-        stiffness: N/m or N m/rad, of all or of each (m,).
-        relaxation_time: s.
+        difference: Jacobian of the errors (m, nv + 1); the last column is the rate that does not depend on trees.
+        error: position errors (m,) [m or rad].
+        period: dt [s].
+        stiffness: of all rows or of each (m,) [N/m or N m/rad].
+        relaxation_time: of the springs [s].
         near_rigid: beta of the near-rigid limit; 0: none.
     """
     dt_plus_tau = period + relaxation_time
@@ -59,3 +60,6 @@ def held_rows(
     return GivenRows(
         Rows(difference[moves, :-1], np.zeros(m), target[moves], compliance[moves], limit, -infinite, infinite)
     )
+
+
+__getattr__ = renamed(__name__, {"held_rows": "spring_rows"})

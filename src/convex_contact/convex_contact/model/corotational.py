@@ -1,14 +1,14 @@
 """Linear corotational tetrahedra: energy, forces and stiffness of an elastic body.
 
-Of an element with volume V at rest, deformation gradient F = sum_i x_i g_i^T (g_i the gradients of the shape functions
+For an element with volume V at rest, deformation gradient F = sum_i x_i g_i^T (g_i the gradients of the shape functions
 at rest) and its rotation R (polar decomposition F = R S),
 
     E = V (mu |S - I|^2 + lambda/2 tr(S - I)^2),
     f_i = -V P g_i,   P = dE/dF = R (2 mu (S - I) + lambda tr(S - I) I),
     K_ij = V (lambda h_i h_j^T + mu h_j h_i^T + mu h_i^T h_j I),   h_i = R g_i,
 
-with Lame's numbers mu = E/(2 (1 + nu)), lambda = E nu/((1 + nu)(1 - 2 nu)). The forces are the exact gradient of the
-energy. K is the stiffness of linear elasticity in axes that turn with the element: how R changes is left out, so that
+with Lame's parameters mu = E/(2 (1 + nu)), lambda = E nu/((1 + nu)(1 - 2 nu)). The forces are the exact gradient of the
+energy. K is the stiffness of linear elasticity in axes that rotate with the element. It leaves out the change of R, so
 it is positive semidefinite at any deformation. (Mueller, Gross 2004; Han, Masterjohn, Castro, "A Convex Formulation
 of Frictional Contact Between Rigid and Deformable Bodies", RA-L 2023, which the paper cites.)
 """
@@ -25,16 +25,16 @@ from convex_contact.problem import checks
 
 @dataclass(frozen=True)
 class TetrahedralMesh:
-    """A body at rest.
+    """Tetrahedral mesh of a body at rest.
 
     Attributes:
-        vertices: (n, 3), m.
-        tetrahedra: Vertices of each, the last one on the side that the first three turn about (m, 4).
-        groups: Which vertices are eliminated together (n,), numbers from 0; default: each alone. A few neighbours, such
-            as the vertices across a thin body, are faster together.
+        vertices: (n, 3) [m].
+        tetrahedra: vertices of each (m, 4); the first three are counterclockwise as seen from the last.
+        groups: group of each vertex (n,), numbers from 0; default: one group per vertex. Vertices of a group are
+            eliminated together. A few neighbours, such as the vertices across a thin body, are faster together.
 
     Raises:
-        ValueError: A number is wrong, a tetrahedron is flat or inside out, or a vertex belongs to none.
+        ValueError: a number is wrong, a tetrahedron is flat or inverted, or a vertex belongs to none.
 
     Examples:
         >>> import numpy as np
@@ -79,14 +79,14 @@ class TetrahedralMesh:
         return np.concatenate([inverse, -inverse.sum(axis=1, keepdims=True)], axis=1)
 
     def surface(self) -> np.ndarray:
-        """Triangles of the boundary (k, 3), which turn about the outward normal."""
+        """Returns the triangles of the boundary (k, 3), counterclockwise about the outward normal."""
         t = self.tetrahedra
         faces = np.concatenate([t[:, [0, 2, 1]], t[:, [0, 1, 3]], t[:, [1, 2, 3]], t[:, [0, 3, 2]]])
         _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
         return faces[np.sort(first[count == 1])]
 
     def masses(self, density: float) -> np.ndarray:
-        """Lumped masses (n,), kg: a quarter of each tetrahedron's to its vertices."""
+        """Returns lumped masses (n,) [kg]: each tetrahedron adds a quarter of its mass to each of its vertices."""
         out = np.zeros(len(self.vertices))
         np.add.at(out, self.tetrahedra, 0.25 * density * self.volumes[:, None])
         return out
@@ -94,13 +94,13 @@ class TetrahedralMesh:
 
 @dataclass(frozen=True)
 class Elasticity:
-    """The material inside.
+    """Linear elastic material of a body.
 
     Attributes:
-        modulus: Young's, Pa.
-        poisson_ratio: From 0 to below 0.5. Linear tetrahedra lock near 0.5: they become too stiff in bending.
-        density: kg/m^3.
-        damping: zeta of Rayleigh's stiffness damping, D = zeta K, s.
+        modulus: Young's modulus [Pa].
+        poisson_ratio: from 0 to below 0.5. Linear tetrahedra lock near 0.5: they become too stiff in bending.
+        density: [kg/m^3].
+        damping: zeta of Rayleigh's stiffness damping, D = zeta K [s].
 
     Examples:
         >>> from convex_contact import Elasticity
@@ -130,9 +130,9 @@ class Elasticity:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def rotation_of(F: np.ndarray, R: np.ndarray) -> None:
-    """R of F = R S, a rotation also where F is inside out; (3, 3) both.
+    """Computes R of F = R S, a rotation also for an inverted F; both (3, 3).
 
-    Newton's iteration R <- (R + R^-T)/2 (Higham 1986); by singular values where it would find a reflection.
+    Newton's iteration R <- (R + R^-T)/2 (Higham 1986); a singular value decomposition where it would find a reflection.
     """
     R[:] = F
     determinant = np.inf
@@ -157,7 +157,7 @@ def rotation_of(F: np.ndarray, R: np.ndarray) -> None:
         change = max(change, abs(d - R[1, 0]), abs(e - R[1, 1]), abs(f - R[1, 2]))
         change = max(change, abs(g - R[2, 0]), abs(k - R[2, 1]), abs(m - R[2, 2]))
         R[0, 0], R[0, 1], R[0, 2], R[1, 0], R[1, 1], R[1, 2], R[2, 0], R[2, 1], R[2, 2] = a, b, c, d, e, f, g, k, m
-        if change < 1e-8:  # quadratic: the step just made is exact to rounding
+        if change < 1e-8:  # quadratic convergence: R is exact to rounding
             return
     U, _, V = np.linalg.svd(F)
     R[:] = U @ V
@@ -170,7 +170,7 @@ def rotation_of(F: np.ndarray, R: np.ndarray) -> None:
 def energy(
     x: np.ndarray, tetrahedra: np.ndarray, gradients: np.ndarray, volumes: np.ndarray, lam: float, mu: float
 ) -> float:
-    """Elastic energy of positions (n, 3), J."""
+    """Returns the elastic energy [J] of vertex positions (n, 3)."""
     F, R = np.empty((3, 3)), np.empty((3, 3))
     total = 0.0
     for e in range(len(tetrahedra)):
@@ -200,20 +200,20 @@ def assemble(
     x: np.ndarray, tetrahedra: np.ndarray, gradients: np.ndarray, volumes: np.ndarray, lam: float, mu: float,
     weight: float, place: np.ndarray, stride: np.ndarray, values: np.ndarray, force: np.ndarray,
 ) -> None:  # fmt: skip
-    """Elastic forces, and the stiffness into a matrix.
+    """Adds elastic forces to a vector, and the stiffness to a matrix.
 
     Args:
-        x: Positions (n, 3), m.
+        x: positions (n, 3) [m].
         tetrahedra: (m, 4).
-        gradients: Of the shape functions (m, 4, 3).
+        gradients: of the shape functions (m, 4, 3).
         volumes: (m,).
-        lam: lambda, Pa.
-        mu: Pa.
-        weight: What K is multiplied by.
-        place: Offset of the 3 x 3 block of two vertices of an element in `values`; -1: left out (m, 4, 4).
-        stride: From one row of that block to the next (m, 4, 4).
-        values: To which weight K is added, flat.
-        force: To which the forces are added (n, 3), N.
+        lam: lambda [Pa].
+        mu: [Pa].
+        weight: factor of K.
+        place: offset of the 3 x 3 block of two vertices of an element in `values`; -1: left out (m, 4, 4).
+        stride: from one row of that block to the next (m, 4, 4).
+        values: flat matrix to which weight K is added.
+        force: to which the forces are added (n, 3) [N].
     """
     F, R, P, h = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((4, 3))
     for e in range(len(tetrahedra)):

@@ -1,9 +1,9 @@
-"""Convex parts of a mesh with hollows, by CoACD (Wei et al., "Approximate Convex Decomposition for 3D Meshes with
+"""Convex decomposition of meshes by CoACD (Wei et al., "Approximate Convex Decomposition for 3D Meshes with
 Collision-Aware Concavity and Tree Search", ACM Transactions on Graphics 41, 2022).
 
-The search takes seconds to minutes. Its result is kept in `$CONVEX_CONTACT_CACHE_DIR` or the user's cache
+The search takes seconds to minutes. Its result is cached in `$CONVEX_CONTACT_CACHE_DIR` or the user's cache
 (:func:`~haptic_files.cache_folder`), in a file that is named by the SHA-256 of the mesh, the concavity and the version
-of CoACD. The search runs in a process of its own (`decomposition_process`), since it may crash for a damaged mesh.
+of CoACD. The search runs in its own process (`decomposition_process`), since it may crash for a damaged mesh.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from haptic_files import cache_folder
 
 #: bounds of the concavity that CoACD takes, and its default [-]
 LEAST, DEFAULT, MOST = 0.01, 0.05, 1.0
-#: after which the search is given up [s]
+#: time after which the search is aborted [s]
 TIME_LIMIT = 1800.0
 
 
@@ -37,19 +37,19 @@ class DecompositionError(ContactError, ValueError):
 
 
 def convex_parts(mesh: MeshFile, scale: Sequence[float] = (1.0, 1.0, 1.0), *, concavity: float = DEFAULT) -> list[Hull]:
-    """The convex parts of a mesh.
+    """Decomposes a mesh into convex parts.
 
     Args:
-        mesh: With its triangles.
-        scale: Factors along the axes (3,).
-        concavity: Largest distance between a part's surface and its hull, in units of half the longest side of the
-            mesh's bounding box; a smaller one gives more parts.
+        mesh: a mesh with its triangles.
+        scale: factors along the axes (3,).
+        concavity: largest distance between a part's surface and its hull, in units of half the longest side of the
+            mesh's bounding box; a smaller value gives more parts.
 
     Returns:
         Hulls that overlap little; together they cover the mesh up to the concavity.
 
     Raises:
-        DecompositionError: The concavity is out of bounds, CoACD is missing, or finds no parts.
+        DecompositionError: the concavity is out of bounds, CoACD is missing, or it finds no parts.
     """
     if not LEAST <= concavity <= MOST:
         raise DecompositionError(f"concavity: expected a number from {LEAST} to {MOST}, got {concavity}")

@@ -11,9 +11,9 @@ def main(given: str, found: str, concavity: str) -> None:
     """Reads vertices and triangles of an npz file, and writes the vertices of each part to another.
 
     Args:
-        given: Path of the mesh.
-        found: Path of the parts, arrays "0000", "0001", and so on.
-        concavity: As of :func:`~convex_contact.model.decomposition.convex_parts`.
+        given: path of the mesh.
+        found: path of the parts, arrays "0000", "0001", and so on.
+        concavity: of :func:`~convex_contact.model.decomposition.convex_parts`.
     """
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,17 +1,17 @@
-"""Deformable bodies in a world: a mesh of corotational tetrahedra is a tree whose links are vertices that can touch.
+"""Deformable bodies in a world: a mesh of corotational tetrahedra is a tree; its links are vertices for contact.
 
-A step is linear and implicit, as in Han, Masterjohn, Castro (RA-L 2023): with K at its start and D = zeta K,
+A step is linearly implicit, as in Han, Masterjohn, Castro (RA-L 2023). With K at its start and D = zeta K,
 
     (M + dt D + dt^2 K) (v - v*) = J^T gamma,   (M + (dt zeta + dt^2) K) v* = M v0 + dt (f(x0) + M g).
 
-All inner vertices are eliminated (`sparse_blocks`): what enters the convex problem is the Schur complement on the
+All inner vertices are eliminated (`sparse_blocks`). The convex problem contains the Schur complement on the
 contact vertices, a dense block of A like that of an articulated tree. It is exact, and the inner velocities follow from
-the solution. To the contact a vertex is a small sphere on a body that cannot turn.
+the solution. In contact a vertex is a small sphere on a body that cannot rotate.
 
 **Attachment.** Attached vertices move as one rigid body, the *mount*: v_i = B_i xi with its twist xi, so that the
-tree's velocities are [xi; contact vertices]. Their shape is kept exactly, and `World.weld` holds the mount at a link
-by six stiff rows instead of three for each vertex. The mount's inertia is that of its vertices; its gyroscopic terms
-are left out, of second order in dt as long as something holds it.
+tree's velocities are [xi; contact vertices]. Their shape is kept exactly, and `World.weld` fixes the mount to a link
+by six stiff rows instead of three for each vertex. The mount's inertia is that of its vertices. Its gyroscopic terms
+are left out; they are of second order in dt as long as a weld fixes the mount.
 
 The tree's q is [pose of the mount (7) if there is one; positions (3 n); velocities (3 n)] of all vertices.
 """
@@ -41,16 +41,16 @@ class DeformableTree:
     """Dynamics of a deformable body, in the form of :class:`~convex_contact.model.bodies.ArticulatedTree`.
 
     Args:
-        mesh: At rest, in the body's frame.
-        elasticity: The material inside.
-        contact: Vertices that can touch (c,).
-        attached: Vertices of the mount (a,); none: the body is free.
-        gravity: (3,), m/s^2.
-        drawn: Triangles that pictures show (k, 3); None: all of the surface.
+        mesh: at rest, in the body's frame.
+        elasticity: material of the body.
+        contact: vertices that can touch (c,).
+        attached: vertices of the mount (a,); none: the body is free.
+        gravity: (3,) [m/s^2].
+        drawn: triangles that pictures show (k, 3); None: all of the surface.
 
     Attributes:
-        contact, attached: In the order of the tree's velocities.
-        model: Pinocchio's model of no joints.
+        contact, attached: vertices in the order of the tree's velocities.
+        model: Pinocchio's model without joints.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class DeformableTree:
         self._place = np.where(offset >= 0, offset + row * width + column, -1)
         self._stride = np.ascontiguousarray(width)
         self._mass = mesh.masses(elasticity.density)
-        own = blocks[edges[:, 0] == edges[:, 1]][group]  # of groups with themselves, in their order
+        own = blocks[edges[:, 0] == edges[:, 1]][group]  # diagonal blocks, in the order of the groups
         self._diagonal = own[:, :1] + (3 * slot[:, None] + np.arange(3)) * (own[:, 1:] + 1)
         self._variable = self._matrix.variables[group][:, None] + 3 * slot[:, None] + np.arange(3)  # (n, 3)
         order = np.argsort(self._variable[:, 0])
@@ -107,23 +107,23 @@ class DeformableTree:
         return (6 if self._base else 0) + 3 * len(self.contact)
 
     def positions(self, q: np.ndarray) -> np.ndarray:
-        """Positions of all vertices (n, 3), m; a view."""
+        """Returns the positions of all vertices (n, 3) [m], a view of q."""
         n = len(self._mass)
         return q[self._base : self._base + 3 * n].reshape(n, 3)
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
-        """Velocities of all vertices (n, 3), m/s; a view."""
+        """Returns the velocities of all vertices (n, 3) [m/s], a view of q."""
         n = len(self._mass)
         return q[self._base + 3 * n :].reshape(n, 3)
 
     def energy(self, q: np.ndarray) -> float:
-        """Elastic energy, J."""
+        """Returns the elastic energy [J]."""
         return float(
             energy(self.positions(q), self.mesh.tetrahedra, self._gradients, self._volumes, *self.elasticity.lame)
         )
 
     def forces(self, q: np.ndarray) -> np.ndarray:
-        """Elastic forces (n, 3), N."""
+        """Returns the elastic forces on all vertices (n, 3) [N]."""
         out = np.zeros((len(self._mass), 3))
         assemble(
             self.positions(q), self.mesh.tetrahedra, self._gradients, self._volumes, *self.elasticity.lame, 0.0,
@@ -133,11 +133,11 @@ class DeformableTree:
 
     @property
     def masses(self) -> np.ndarray:
-        """Lumped (n,), kg."""
+        """Lumped masses (n,) [kg]."""
         return self._mass
 
     def _spread(self, q: np.ndarray) -> np.ndarray:
-        """B (3 a, 6) of the attached vertices."""
+        """Returns B (3 a, 6) of the attached vertices."""
         r = self.positions(q)[self.attached] - q[:3]
         B = np.zeros((len(r), 3, 6))
         B[:, 0, 0] = B[:, 1, 1] = B[:, 2, 2] = 1.0
@@ -192,7 +192,7 @@ class DeformableTree:
             jacobians[first + rows, k, 6 * first + 3 * rows + k] = 1.0
 
     def moved(self, q: np.ndarray, v: np.ndarray, period: float) -> np.ndarray:
-        """Coordinates after a step that :meth:`prepare` began, at its solution v (nv,)."""
+        """Returns the coordinates after a step that :meth:`prepare` began, at its solution v (nv,)."""
         out, c = q.copy(), 3 * len(self.contact)
         x, inner = self._solved.copy(), self._matrix.inner
         first = 6 if self._base else 0
@@ -216,9 +216,10 @@ class DeformableTree:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _join(S: np.ndarray, B: np.ndarray, A: np.ndarray) -> None:
-    """A (6 + c, 6 + c) of mount and contact vertices from S (c + a, c + a) and B (a, 6).
+    """Writes A (6 + c, 6 + c) of mount and contact vertices from S (c + a, c + a) and B (a, 6).
 
-    Loops: a library shares so small a product among threads, which cost more where other processes want the cores.
+    It uses loops: a library distributes so small a product over threads, which costs more when other processes use the
+    cores.
     """
     a, c = len(B), len(S) - len(B)
     for k in range(6):

@@ -1,17 +1,17 @@
-"""Drives of the joints of articulated trees: a prescribed motion, a motor with its controller, a gear, friction.
+"""Joint laws of articulated trees: a prescribed motion, a motor with its controller, a gear, friction.
 
-They are parts of a world's description; the simulator makes of each one, in every step, a row of the convex problem
+They are parts of a world's description. In every step the simulator makes a row of the convex problem of each
 (`constraints`):
 
-* :class:`JointMotion`: q follows q_d(t), by a spring as stiff as the step can bear. With the secant velocity
-  (q_d(t + dt) - q_d(t))/dt, q is on the motion at the end of every step, but for 2 dt R times the impulse that this
-  takes, R the near-rigid limit; the velocity is that of the middle of the step.
+* :class:`JointMotion`: q follows q_d(t), by a spring with the near-rigid stiffness. With the secant velocity
+  (q_d(t + dt) - q_d(t))/dt, q is on the motion at the end of every step, except for 2 dt R times the impulse that this
+  requires, R the near-rigid limit; the velocity is that of the middle of the step.
 * :class:`JointActuator`: u = kp (q_d - q) + kd (v_d - v) + u_0 at the end of the step, clamped at the effort limit.
   Beyond its velocity limit it brakes with all its effort.
-* :class:`JointCoupler`: q = ratio q_other + offset, likewise a stiff spring.
-* :class:`JointFriction`: v = 0 as long as this takes no more than the friction; then Coulomb friction.
+* :class:`JointCoupler`: q = ratio q_other + offset, by a spring with the near-rigid stiffness.
+* :class:`JointFriction`: v = 0 as long as this requires no more than the friction; then Coulomb friction.
 
-Those of several joints are in `tendons`.
+Laws of several joints are in `tendons`.
 """
 
 from __future__ import annotations
@@ -71,11 +71,11 @@ class Sinusoid:
 
 @dataclass(frozen=True)
 class StepFunction:
-    """A function of time that is constant but for steps.
+    """A piecewise constant function of time.
 
     Attributes:
-        times: When the second and later values begin, increasing, s.
-        values: One more.
+        times: start of the second and later values, increasing [s].
+        values: one more than times.
 
     Raises:
         ValueError: The lengths do not fit, a number is not finite, or the times do not increase.
@@ -106,12 +106,12 @@ class StepFunction:
 
 @dataclass
 class JointMotion:
-    """A joint with prescribed motion, whatever force it takes; its limits do not hold.
+    """A joint with prescribed motion, whatever force this requires; its limits are ignored.
 
     Attributes:
-        tree: Number of the tree.
-        joint: Name of the joint, one of one coordinate.
-        position: q_d (m or rad) over time (s).
+        tree: number of the tree.
+        joint: name of a joint with one coordinate.
+        position: q_d [m or rad] over time [s].
 
     Examples:
         >>> from importlib.resources import files
@@ -135,18 +135,21 @@ class JointMotion:
         return ((self.joint, 1.0),)
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
-        """Numbers b, v^, R, beta, lower, upper of the row in a step, by the coordinates of its joints at the start."""
+        """Returns b, v^, R, beta, lower, upper of the row in a step, from its joints' coordinates at the start."""
         here = self.position(time)
         return rigid_row(period, q[0] - here, -(self.position(time + period) - here) / period, -math.inf)
 
     def slope(self, time: float, period: float) -> float:
-        """Derivative of the v^ of the step that starts at a time by the row's length, the sum of its terms, 1/s."""
+        """Returns the derivative of v^ by the row's length [1/s] for the step that starts at a time [s].
+
+        The row's length is the sum of its terms.
+        """
         return rigid_slope(period)
 
 
 @dataclass
 class JointActuator:
-    """A motor with a PD controller; what is changed between steps acts from the next one on.
+    """A motor with a PD controller; changes between steps act from the next step on.
 
     Targets, feedforward and limit may be functions of time (s), such as :class:`StepFunction`: a step takes their
     values at its start.
@@ -160,8 +163,8 @@ class JointActuator:
         target_velocity: v_d, m/s or rad/s.
         feedforward: u_0, N or N m.
         effort_limit: Largest |u|, N or N m, above 0; may be inf.
-        velocity_limit: Beyond this |v| (m/s or rad/s, above 0) the motor brakes with up to its effort limit; below, it
-            does not matter. If it is inf when a simulator is made, the simulator has no such limit.
+        velocity_limit: beyond this |v| (m/s or rad/s, above 0) the motor brakes with up to its effort limit; below, it
+            has no effect. If it is inf when a simulator is made, the simulator has no such limit.
 
     Examples:
         >>> from importlib.resources import files
@@ -193,7 +196,7 @@ class JointActuator:
         "proportional_gain", "derivative_gain", "target_position", "target_velocity", "feedforward", "effort_limit",
         "velocity_limit",
     )  # fmt: skip
-    #: what may be a function of time
+    #: attributes that may be functions of time
     TIMED: ClassVar[tuple[str, ...]] = ("target_position", "target_velocity", "feedforward", "effort_limit")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -207,7 +210,7 @@ class JointActuator:
             shared[self._NUMBERS.index(name)] = math.nan if callable(value) else value
 
     def share(self, numbers: np.ndarray) -> None:
-        """Keeps gains, targets, feedforward and limits in an array (7,), too; functions of time are NaN there."""
+        """Keeps gains, targets, feedforward and limits in an array (7,) as well; functions of time are NaN there."""
         object.__setattr__(self, "_shared", numbers)
         for i, name in enumerate(self._NUMBERS):
             value = getattr(self, name)
@@ -221,10 +224,10 @@ class JointActuator:
         return value
 
     def at(self, name: str, time: float) -> float:
-        """A target, the feedforward or the effort limit at a time (s).
+        """Returns a target, the feedforward or the effort limit at a time [s].
 
         Raises:
-            ValueError: A function of time gave an impossible number.
+            ValueError: a function of time gave an impossible number.
         """
         value = getattr(self, name)
         return float(self._checked(name, value(time)) if callable(value) else value)
@@ -239,12 +242,12 @@ class JointActuator:
         return ((self.joint, 1.0),)
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
-        """Numbers of the row in a step, see `JointMotion.numbers`."""
+        """Returns the numbers of the row in a step, see `JointMotion.numbers`."""
         timed = (self.at(name, time) for name in self.TIMED)
         return controller_row(period, q[0], self.proportional_gain, self.derivative_gain, *timed)
 
     def slope(self, time: float, period: float) -> float:
-        """See `JointMotion.slope`."""
+        """Returns the derivative of v^ by the row's length [1/s], see `JointMotion.slope`."""
         return controller_slope(period, self.proportional_gain, self.derivative_gain)
 
 
@@ -292,17 +295,17 @@ class JointCoupler:
         return ((self.joint, 1.0), (self.other, -self.ratio))
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
-        """Numbers of the row in a step, see `JointMotion.numbers`."""
+        """Returns the numbers of the row in a step, see `JointMotion.numbers`."""
         return rigid_row(period, q[0] - self.ratio * q[1] - self.offset, 0.0, -math.inf)
 
     def slope(self, time: float, period: float) -> float:
-        """See `JointMotion.slope`."""
+        """Returns the derivative of v^ by the row's length [1/s], see `JointMotion.slope`."""
         return rigid_slope(period)
 
 
 @dataclass
 class JointFriction:
-    """Coulomb friction of a joint: it holds the joint up to a force or torque, and resists its motion by that.
+    """Coulomb friction of a joint: it holds the joint up to a force or torque, and resists motion with that force.
 
     The row is gamma = clamp(-v/R, -dt F, dt F) with the near-rigid limit R. A joint at rest therefore creeps at
     beta^2/(4 pi^2) = 2.5e-4 of the speed that its load would give it in a step without friction.
@@ -338,12 +341,12 @@ class JointFriction:
         return ((self.joint, 1.0),)
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
-        """Numbers of the row in a step, see `JointMotion.numbers`."""
+        """Returns the numbers of the row in a step, see `JointMotion.numbers`."""
         _, _, R, beta, _, _ = rigid_row(period, 0.0, 0.0, 0.0)
         return 0.0, 0.0, R, beta, -period * self.friction, period * self.friction
 
     def slope(self, time: float, period: float) -> float:
-        """See `JointMotion.slope`; friction does not depend on the position."""
+        """Returns 0: friction does not depend on the position, see `JointMotion.slope`."""
         return 0.0
 
 
@@ -374,7 +377,7 @@ JointLaw = JointMotion | JointActuator | JointCoupler | JointFriction | TendonAc
 
 
 class Controller(Protocol):
-    """Something in a world that makes rows for every step from its state."""
+    """Part of a world that makes rows for every step from its state."""
 
     def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
         """Returns a function that makes the rows of each step, after `WorldDynamics.prepare`; called at every reset."""

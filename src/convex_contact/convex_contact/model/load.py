@@ -1,4 +1,4 @@
-"""Worlds of files by their suffix.
+"""Worlds from files, chosen by their suffix.
 
 World.load("arm.urdf")             # one tree, named after the robot, its root fixed; options of add_urdf
 World.load("scene.yaml")           # a world file
@@ -23,19 +23,19 @@ from convex_contact.model.world import Geometry, Pose, World, WorldError, vector
 from convex_contact.model.xml_document import XmlError
 from haptic_files import FileError
 
-#: density of the body of a mesh that gives none, that of water [kg/m^3]
+#: default density of the body of a mesh, that of water [kg/m^3]
 DENSITY = 1000.0
 
 
 def load(path: str | Path, **options: Any) -> World:
-    """The world of a file.
+    """Loads the world of a file.
 
     Args:
-        path: Of the file; its suffix tells what it is, see `LOADERS`.
-        **options: Of the loader.
+        path: of the file; its suffix selects the loader, see `LOADERS`.
+        **options: of the loader.
 
     Raises:
-        WorldError: There is no loader for the suffix, or the file is wrong; one line that names the file.
+        WorldError: there is no loader for the suffix, or the file is wrong; one line that names the file.
     """
     file = Path(path)
     loader = LOADERS.get(file.suffix.lower())
@@ -45,14 +45,14 @@ def load(path: str | Path, **options: Any) -> World:
 
 
 def load_urdf(path: Path, **options: Any) -> World:
-    """A world with the tree of a URDF file, which is named after the robot.
+    """Makes a world with the tree of a URDF file, which is named after the robot.
 
     Args:
-        path: Of the file.
-        **options: As of :func:`~convex_contact.model.urdf.add_urdf`.
+        path: of the file.
+        **options: of :func:`~convex_contact.model.urdf.add_urdf`.
 
     Raises:
-        WorldError: The file is wrong.
+        WorldError: the file is wrong.
     """
     try:
         name = read_urdf(path).name
@@ -66,14 +66,14 @@ def load_urdf(path: Path, **options: Any) -> World:
 
 
 def load_mesh(path: Path, **options: Any) -> World:
-    """A world with one free body of a mesh, which is named after the file.
+    """Makes a world with one free body of a mesh, which is named after the file.
 
     Args:
-        path: Of the file.
-        **options: As of :func:`add_mesh`.
+        path: of the file.
+        **options: of :func:`add_mesh`.
 
     Raises:
-        WorldError: The file has no mesh, or a value is wrong.
+        WorldError: the file has no mesh, or a value is wrong.
     """
     world = World()
     world.add_mesh(path.stem, path, **options)
@@ -95,16 +95,16 @@ def add_mesh(
     """Adds a body with the shape of a mesh file (STL, OBJ, DAE, PLY, OFF, GLB).
 
     Args:
-        world: The world.
-        name: Unique.
-        path: Of the file.
-        decompose: The shape is that of convex parts (:mod:`convex_contact.model.decomposition`), so that hollows stay
-            hollow; False: it is the convex hull of the mesh.
-        concavity: Of the parts, half the longest side of the mesh's bounding box being 1.
-        density: Of the shape, kg/m^3; with `mass` among the other arguments it does not count.
-        material: Of the surface.
-        scale: Factors along the axes (3,); 0.001 each for a file in millimetres.
-        **body: As of :meth:`~convex_contact.model.world.World.add_body`.
+        world: the world.
+        name: of the body, unique.
+        path: of the file.
+        decompose: convex parts (:mod:`convex_contact.model.decomposition`) form the shape and keep its hollows; False:
+            the shape is the convex hull of the mesh.
+        concavity: of the parts, in units of half the longest side of the mesh's bounding box.
+        density: of the shape [kg/m^3]; ignored if `mass` is among the other arguments.
+        material: of the surface.
+        scale: factors along the axes (3,); 0.001 each for a file in millimetres.
+        **body: arguments of :meth:`~convex_contact.model.world.World.add_body`.
 
     Returns:
         The body's number.

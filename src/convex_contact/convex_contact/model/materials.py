@@ -12,19 +12,19 @@ _POSITIVE = ("stiffness", "stribeck_velocity")
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """What a surface contributes to a contact's law.
+    """Contact parameters of a surface.
 
     Attributes:
-        stiffness: k, N/m per contact point; infinite for a surface that is rigid beside all others.
-        dissipation: d of Hunt and Crossley, s/m (normal laws of Lagged and Similar).
-        relaxation_time: tau_d, s (linear dissipation of SAP).
-        friction: Coefficient mu; of sliding where `static_friction` is given, along `friction_direction` where that is.
-        static_friction: Coefficient at rest, not below `friction`; None: as `friction`.
-        stribeck_velocity: Slip speed at which the coefficient has fallen from `static_friction` to about a third of
-            the way above `friction`, m/s.
-        friction_across: Coefficient across `friction_direction`; None: as `friction`.
-        friction_direction: Direction of grooves in the body's frame (3,), of any length; with `friction_across`.
-        torsional_friction: Largest torque about the normal per normal force, m; 0: none.
+        stiffness: k [N/m] per contact point; infinite for a surface that is rigid compared with all others.
+        dissipation: d of Hunt and Crossley [s/m] (normal laws of Lagged and Similar).
+        relaxation_time: tau_d [s] (linear dissipation of SAP).
+        friction: coefficient mu; of sliding if `static_friction` is given, along `friction_direction` if that is given.
+        static_friction: coefficient at rest, not below `friction`; None: as `friction`.
+        stribeck_velocity: slip speed at which the coefficient's excess over `friction` has fallen to about a third
+            [m/s].
+        friction_across: coefficient across `friction_direction`; None: as `friction`.
+        friction_direction: direction of grooves in the body's frame (3,), of any length; with `friction_across`.
+        torsional_friction: largest torque about the normal per normal force [m]; 0: none.
 
     Raises:
         ValueError: A value is negative or not a number, the stiffness is zero, or two values do not go together.
@@ -69,12 +69,14 @@ class Material:
         return self.friction, self.friction if self.friction_across is None else self.friction_across
 
     def combined(self, other: Material) -> Material:
-        """The law of a contact between two surfaces; symmetric, without the directions of friction.
+        """Combines two surfaces to the law of their contact; symmetric, without the directions of friction.
 
-        The stiffnesses act in series, k = kA kB / (kA + kB); the dissipation is weighted by the other's
-        compliance, d = (kB dA + kA dB) / (kA + kB), so that the softer surface's counts most; relaxation times
-        add; the friction is the harmonic mean 2 muA muB / (muA + muB), at rest and of torsion likewise; the Stribeck
-        velocity is the larger one of the surfaces whose coefficient falls.
+        * The stiffnesses act in series, k = kA kB / (kA + kB).
+        * The dissipation is weighted by the other's compliance, d = (kB dA + kA dB) / (kA + kB), so that the softer
+          surface's counts most.
+        * Relaxation times add.
+        * Friction is the harmonic mean 2 muA muB / (muA + muB); so are friction at rest and torsional friction.
+        * The Stribeck velocity is the larger one of the surfaces whose coefficient falls.
         """
         a, b = self, other
         if math.isinf(a.stiffness) and math.isinf(b.stiffness):
@@ -83,9 +85,9 @@ class Material:
             soft = b if math.isinf(a.stiffness) else a
             stiffness, dissipation = soft.stiffness, soft.dissipation
         else:
-            share = a.stiffness / (a.stiffness + b.stiffness)
-            stiffness = share * b.stiffness
-            dissipation = (1 - share) * a.dissipation + share * b.dissipation
+            fraction = a.stiffness / (a.stiffness + b.stiffness)
+            stiffness = fraction * b.stiffness
+            dissipation = (1 - fraction) * a.dissipation + fraction * b.dissipation
         falling = [m.stribeck_velocity for m in (a, b) if m.rest_friction > m.friction]
         return Material(
             stiffness=stiffness,
@@ -100,9 +102,9 @@ class Material:
 
 @dataclass(frozen=True, kw_only=True)
 class PairLaw:
-    """Combined values that are set for a pair of bodies; None leaves the rule's value.
+    """Combined values that are set for a pair of bodies; None keeps the value of the rule.
 
-    A `friction` that is set has no direction, and none at rest but `static_friction` beside it.
+    A set `friction` has no direction; its value at rest is `static_friction`, or itself.
 
     Examples:
         >>> from convex_contact import World
@@ -129,22 +131,22 @@ class PairLaw:
             raise ValueError("static_friction: expected together with friction")
 
     def applied(self, rule: Material) -> Material:
-        """The combined values with these in their place."""
+        """Replaces values of a combined material by those that are set here."""
         if self.friction is not None:
             rule = replace(rule, friction=self.friction, static_friction=self.static_friction)
         return replace(rule, **{name: value for name, value in asdict(self).items() if value is not None})
 
 
 def harmonic_mean(a: float, b: float) -> float:
-    """2 a b/(a + b), of numbers that are not negative; 0 if one is."""
+    """Returns 2 a b/(a + b) of two numbers that are not negative; 0 if one of them is 0."""
     return 2 * a * b / (a + b) if a + b > 0 else 0.0
 
 
 def check_surface(values: dict[str, Any]) -> None:
-    """Refuses values that no law can use; the message names the field. None is left out.
+    """Checks values of a material; None is ignored.
 
     Raises:
-        ValueError: As said.
+        ValueError: no contact law can use a value; the message names the field.
     """
     known = [name for name in Material.__dataclass_fields__ if name != "friction_direction"]
     for name, value in values.items():
@@ -160,7 +162,7 @@ def check_surface(values: dict[str, Any]) -> None:
 
 
 def _unit(name: str, direction: Any) -> tuple[float, float, float]:
-    """The direction with length 1."""
+    """Returns the direction with length 1."""
     try:
         x, y, z = map(float, direction)
         length = math.hypot(x, y, z)

@@ -1,6 +1,6 @@
-"""Meshes of files: STL, OBJ, DAE, PLY, OFF and GLB.
+"""Meshes from files: STL, OBJ, DAE, PLY, OFF and GLB.
 
-Assimp, which Coal reads them by, crashes or never returns for some damaged files. A process of its own
+Coal reads meshes with Assimp, which crashes or never returns for some damaged files. A separate process
 (`mesh_process`) therefore reads copies of the files: a crash ends that process alone, and a file that refers to others
 does not reach them.
 """
@@ -20,9 +20,9 @@ from convex_contact.model import mesh_process, native
 from convex_contact.model.shapes import Hull
 from haptic_files import FileError, read_bytes
 
-#: ends of the names of files that are read
+#: suffixes of files that are read
 SUFFIXES = (".dae", ".glb", ".obj", ".off", ".ply", ".stl")
-#: after which reading is given up [s]; a file of 64 MB takes some seconds
+#: time after which reading is aborted [s]; a file of 64 MB takes some seconds
 TIME_LIMIT = 60.0
 #: largest coordinate [m]
 LARGEST = 1e6
@@ -51,10 +51,10 @@ def read_meshes(paths: Sequence[Path], *, triangles: bool = False) -> list[MeshF
 
     Args:
         paths: Of the files.
-        triangles: Whether their triangles are wanted, too.
+        triangles: the triangles are read, too.
 
     Returns:
-        One for each path, with arrays that must not be changed.
+        One mesh for each path, with arrays that must not be changed.
 
     Raises:
         FileError: A file cannot be read or has no mesh.
@@ -70,7 +70,7 @@ def read_meshes(paths: Sequence[Path], *, triangles: bool = False) -> list[MeshF
 
 
 def _key(path: Path, triangles: bool) -> tuple[object, ...]:
-    """What tells an unchanged file from others."""
+    """Returns a key that changes when the file does."""
     try:
         state = path.stat()
     except (OSError, ValueError):  # reading it gives the error
@@ -79,7 +79,7 @@ def _key(path: Path, triangles: bool) -> tuple[object, ...]:
 
 
 def _read_new(paths: Sequence[Path], triangles: bool) -> list[MeshFile]:
-    """Reads the meshes of files by a process."""
+    """Reads the meshes of files in a separate process."""
     if not paths:
         return []
     with tempfile.TemporaryDirectory() as folder:
@@ -94,7 +94,7 @@ def _read_new(paths: Sequence[Path], triangles: bool) -> list[MeshFile]:
         try:
             subprocess.run(program, stdin=null, stdout=null, stderr=null, timeout=TIME_LIMIT, check=False)
         except subprocess.TimeoutExpired:
-            pass  # the file that it was at has no output
+            pass  # the file being read has no output
         except OSError as error:
             raise FileError(f"{paths[0]}: cannot be read: {error.strerror} at the start of Python") from None
         return [_read(Path(folder, f"{i}.npz"), path) for i, path in enumerate(paths)]
@@ -114,10 +114,10 @@ def _read(output: Path, path: Path) -> MeshFile:
 
 
 def hull_of(mesh: MeshFile, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> Hull:
-    """The convex hull of a mesh that is scaled along the axes by factors (3,).
+    """Makes the convex hull of a mesh that is scaled along the axes by factors (3,).
 
     Raises:
-        ValueError: It is flat, or Coal makes no hull of it.
+        ValueError: the mesh is flat, or Coal makes no hull of it.
         NativeLibraryError: The compiled library is missing.
     """
     points = np.unique(mesh.vertices * np.array(scale, dtype=np.float64), axis=0)

@@ -1,4 +1,4 @@
-"""A program that reads meshes by Coal and Assimp; :mod:`convex_contact.model.mesh_files` runs it in a process.
+"""A program that reads meshes by Coal and Assimp; :mod:`convex_contact.model.mesh_files` runs it as a process.
 
 It writes the vertices (n, 3) and, if asked for, the triangles (m, 3) of file "i.*" of a folder to "i.npz" there. It
 imports neither this package nor Pinocchio, so that it starts in a tenth of a second.
@@ -13,12 +13,12 @@ MEMORY = 4 * 2**30
 
 
 def main(folder: str, triangles: str, *names: str) -> None:
-    """Reads the files of a folder in turn; one that has no mesh gets no output.
+    """Reads the files of a folder one by one; a file without mesh has no output.
 
     Args:
-        folder: Path of it.
+        folder: path of the folder.
         triangles: "triangles" or "vertices".
-        *names: Of the files.
+        *names: of the files.
     """
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

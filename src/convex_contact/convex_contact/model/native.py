@@ -1,7 +1,7 @@
 """The compiled library of the package ``convex_contact_native``: Coal behind a C interface.
 
-Compiled kernels call :data:`manifolds` by its symbol, which is registered here with LLVM, so that Numba can keep
-them in its cache. Where the library is missing the symbol leads to a stand-in that reports failure; worlds of
+Compiled kernels call :data:`manifolds` by its symbol, which is registered here with LLVM, so that Numba can cache
+them. If the library is missing, the symbol leads to a stub that reports failure; worlds of
 spheres, half spaces and closed-form pairs work without it.
 """
 
@@ -51,12 +51,12 @@ llvmlite.binding.add_symbol(
     _SYMBOL, ctypes.cast(getattr(_library, _SYMBOL) if _library else _stand_in, ctypes.c_void_p).value
 )
 
-#: ``convex_contact_manifolds`` for compiled kernels; pointers travel as integers (``array.ctypes.data``).
+#: ``convex_contact_manifolds`` for compiled kernels; pointers are passed as integers (``array.ctypes.data``).
 manifolds = types.ExternalFunction(_SYMBOL, types.int64(*[types.int64] * 11))
 
 
 def available() -> bool:
-    """Whether the compiled library was found."""
+    """Returns whether the compiled library was found."""
     return _library is not None
 
 
@@ -65,7 +65,7 @@ def _address(array: np.ndarray) -> ctypes.c_void_p:
 
 
 class ShapeTable:
-    """The convex shapes of a world as the compiled library holds them.
+    """Convex shapes of a world in the compiled library.
 
     Raises:
         NativeLibraryError: The library is missing.
@@ -86,7 +86,7 @@ class ShapeTable:
 
     @property
     def address(self) -> int:
-        """What compiled kernels pass as the context."""
+        """Address of the library's context, an argument of compiled kernels."""
         return self._context.value or 0
 
     def add_primitive(self, kind: int, parameters: np.ndarray) -> int:
@@ -106,11 +106,11 @@ class ShapeTable:
 
     @property
     def error(self) -> str:
-        """What the library last complained of."""
+        """Last error message of the library."""
         return str(self._library.convex_contact_error(self._context).decode())
 
     def hull(self, number: int) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
-        """A hull's vertices (n, 3), volume, centre (3,) and inertia (3, 3) about the centre at unit density."""
+        """Returns a hull's vertices (n, 3), volume, centre (3,) and inertia (3, 3) about the centre at unit density."""
         vertices = np.empty((self._library.convex_contact_hull_size(self._context, _INT(number)), 3))
         properties = np.empty(13)
         self._library.convex_contact_hull(self._context, _INT(number), _address(vertices), _address(properties))

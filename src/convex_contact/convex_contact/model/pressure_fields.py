@@ -1,14 +1,14 @@
 """Meshes for hydroelastic contact: bodies with a pressure field inside, and rigid surfaces (Elandt et al. 2019).
 
-A compliant body carries a pressure that is zero on its surface and grows inwards; where two bodies overlap they touch
-on the surface where their pressures are equal, and a rigid body touches with its own surface. The pressure is given at
-the vertices of tetrahedra and linear in each. Those that are made here from a shape grow from 0 on the surface to the
+A compliant body has a pressure field that is zero on its surface and grows inwards. Two compliant bodies that overlap
+touch on the surface where their pressures are equal; a rigid body touches with its own surface. The pressure is given
+at the vertices of tetrahedra and is linear in each. Fields made here from a shape grow from 0 on the surface to the
 hydroelastic modulus E on its medial axis, as E (distance from the surface)/(distance of the medial axis):
 
 =========  =================================================================================================
 sphere     a polyhedron of triangles with its vertices on the sphere, and the centre
-box        the sides and what is farthest from all of them: a rectangle, a line or a point; exact
-cylinder   a prism with its edges on the cylinder, and what is farthest from its sides: a disk, a line or a point
+box        the sides and the points farthest from all of them: a rectangle, a line or a point; exact
+cylinder   a prism with its edges on the cylinder, and the points farthest from its sides: a disk, a line or a point
 hull       its faces, and the centre of its volume
 =========  =================================================================================================
 
@@ -28,9 +28,9 @@ import scipy
 
 from convex_contact.model.shapes import Box, Cylinder, Hull, Shape, Sphere
 
-#: a mesh that is made from a shape has at most so many faces on its surface
+#: largest number of faces on the surface of a mesh that is made from a shape
 MOST_FACES = 40_000
-_FLAT = 1e-12  # of a cube (square) of the mesh's size: a smaller volume (area) is none
+_FLAT = 1e-12  # a smaller volume (area) is flat, in units of the cube (square) of the mesh's size
 _FACES = ((1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1))  # of a tetrahedron, seen from outside
 
 
@@ -56,14 +56,14 @@ def _check_range(name: str, cells: np.ndarray, vertices: np.ndarray) -> None:
 
 @dataclass(frozen=True, eq=False)
 class RigidSurface:
-    """A closed surface of triangles around matter that does not give way.
+    """A closed surface of triangles around rigid matter.
 
     Attributes:
-        vertices: (n, 3), m, in the shape's frame.
-        triangles: Vertex numbers (m, 3), counterclockwise seen from outside.
+        vertices: (n, 3) [m], in the shape's frame.
+        triangles: vertex numbers (m, 3), counterclockwise as seen from outside.
 
     Raises:
-        ValueError: A number is wrong, a triangle is flat, or the surface is open, turned inside out or not oriented.
+        ValueError: a number is wrong, a triangle is flat, or the surface is open, inverted or not oriented.
 
     Examples:
         >>> import numpy as np
@@ -105,14 +105,14 @@ class PressureField:
     """A compliant body: tetrahedra with a pressure at their vertices, linear inside each.
 
     Attributes:
-        vertices: (n, 3), m, in the shape's frame.
-        tetrahedra: Vertex numbers (m, 4), such that det[b - a, c - a, d - a] > 0 for the vertices a, b, c, d of each.
-        pressure: (n,), Pa; zero on the surface, not negative, positive somewhere.
-        surface: Triangles of the surface (k, 3), counterclockwise seen from outside.
-        gradient: Of the pressure in each tetrahedron (m, 3), Pa/m.
+        vertices: (n, 3) [m], in the shape's frame.
+        tetrahedra: vertex numbers (m, 4), such that det[b - a, c - a, d - a] > 0 for the vertices a, b, c, d of each.
+        pressure: (n,) [Pa]; zero on the surface, not negative, positive somewhere.
+        surface: triangles of the surface (k, 3), counterclockwise as seen from outside.
+        gradient: of the pressure in each tetrahedron (m, 3) [Pa/m].
 
     Raises:
-        ValueError: A number is wrong, a tetrahedron is flat or inside out, more than two meet in a face, or the
+        ValueError: a number is wrong, a tetrahedron is flat or inverted, more than two share a face, or the
             pressure is wrong or does not vanish on the surface.
 
     Examples:
@@ -145,8 +145,8 @@ class PressureField:
         size = float(np.ptp(vertices, axis=0).max())
         wrong = np.flatnonzero(sixth <= _FLAT * size**3)
         if len(wrong):
-            what = "flat" if sixth[wrong[0]] >= -_FLAT * size**3 else "inside out"
-            raise ValueError(f"tetrahedra: expected positive volumes, number {wrong[0]} is {what}")
+            defect = "flat" if sixth[wrong[0]] >= -_FLAT * size**3 else "inside out"
+            raise ValueError(f"tetrahedra: expected positive volumes, number {wrong[0]} is {defect}")
         faces = cells[:, _FACES].reshape(-1, 3)
         _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
         if count.max() > 2:
@@ -172,14 +172,14 @@ Mesh = PressureField | RigidSurface
 
 @dataclass(frozen=True)
 class Hydroelastic:
-    """How a shape is made into a mesh for hydroelastic contact.
+    """Parameters of the mesh of a shape for hydroelastic contact.
 
     Attributes:
-        modulus: Hydroelastic modulus E, the pressure on the medial axis, Pa; infinite for a rigid surface.
-        resolution: Longest edge on the surface that is aimed at, m.
+        modulus: hydroelastic modulus E, the pressure on the medial axis [Pa]; infinite for a rigid surface.
+        resolution: target length of the longest edge on the surface [m].
 
     Raises:
-        ValueError: A value is not positive, or the resolution is infinite.
+        ValueError: a value is not positive, or the resolution is infinite.
 
     Examples:
         >>> from convex_contact import Box, Geometry, Hydroelastic, Material, Pose
@@ -201,10 +201,10 @@ class Hydroelastic:
 
 @functools.lru_cache(maxsize=64)
 def mesh_of(shape: Shape, description: Hydroelastic) -> Mesh:
-    """The pressure field of a shape, or its surface if the modulus is infinite.
+    """Makes the pressure field of a shape, or its surface if the modulus is infinite.
 
     Raises:
-        ValueError: There is none of this shape, or it would have more than `MOST_FACES` faces.
+        ValueError: this shape has no field, or it would have more than `MOST_FACES` faces.
     """
     vertices, faces, scale, center = _surface(shape, description.resolution)
     modulus = 1.0 if math.isinf(description.modulus) else description.modulus
@@ -218,7 +218,7 @@ Loops = list[tuple[int, ...]]
 
 
 def _surface(shape: Shape, resolution: float) -> tuple[np.ndarray, Loops, np.ndarray, np.ndarray]:
-    """Vertices (n, 3) and faces of a shape's surface; the medial axis is center + scale (vertex - center)."""
+    """Returns vertices (n, 3) and faces of a shape's surface; the medial axis is center + scale (vertex - center)."""
     origin = np.zeros(3)
     if isinstance(shape, Sphere):
         _check_count(80 * (shape.radius / resolution) ** 2, resolution)
@@ -248,7 +248,7 @@ def _check_count(faces: float, resolution: float) -> None:
 
 
 def _split(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each triangle in four, at the middles of its edges."""
+    """Splits each triangle into four at the midpoints of its edges."""
     edges = np.sort(np.concatenate([triangles[:, [i, (i + 1) % 3]] for i in range(3)]), axis=1)
     unique, number = np.unique(edges, axis=0, return_inverse=True)
     middle = number.reshape(3, -1).T + len(vertices)
@@ -271,7 +271,7 @@ def _icosphere(radius: float, resolution: float) -> tuple[np.ndarray, Loops]:
 
 
 def _outward(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Triangles of a convex surface, counterclockwise seen from outside."""
+    """Orients triangles of a convex surface counterclockwise as seen from outside."""
     corners = vertices[triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     inward = np.einsum("ij,ij->i", normals, corners[:, 0] - vertices.mean(axis=0)) < 0
@@ -295,12 +295,12 @@ def _hull(shape: Hull, center: np.ndarray, resolution: float) -> tuple[np.ndarra
 
 
 def _grid(points: np.ndarray, size: float) -> np.ndarray:
-    """Whole numbers (n, 3) that are the same for points that differ by rounding; the offset keeps ties away."""
+    """Rounds points to integers (n, 3), so that points that differ by rounding are equal; the offset avoids ties."""
     return np.round(points / size * 1e9 + 0.271828).astype(np.int64)
 
 
 def _merged(points: np.ndarray, loops: list[np.ndarray]) -> tuple[np.ndarray, list[list[int]]]:
-    """Points without repetitions (to 1e-9 of their extent), and loops without repeated corners."""
+    """Removes repeated points (within 1e-9 of their extent), and repeated corners of loops."""
     grid = _grid(points, float(np.ptp(points, axis=0).max()))
     _, first, number = np.unique(grid, axis=0, return_index=True, return_inverse=True)
     number = number.reshape(-1)
@@ -347,10 +347,10 @@ def _prism(radius: float, half: float, around: int, rings: int, levels: int) -> 
 
 
 def _filled(vertices: np.ndarray, faces: Loops, scale: np.ndarray, center: np.ndarray, modulus: float) -> PressureField:
-    """Tetrahedra between a surface and its medial axis, which meet face to face.
+    """Fills the space between a surface and its medial axis with tetrahedra that share whole faces.
 
-    A convex cell between a face and its image is coned from its corner with the smallest number to the triangles of
-    the faces without that corner. These faces are coned from their corner with the smallest number in turn, so two
+    Each cell is convex and lies between a face and its image. It is divided into cones from its corner with the
+    smallest number to the triangles of the faces without that corner. These faces are divided in the same way, so two
     cells divide the face between them alike.
     """
     n = len(vertices)
@@ -371,8 +371,8 @@ def _filled(vertices: np.ndarray, faces: Loops, scale: np.ndarray, center: np.nd
             if len(side) < 3 or apex in side:
                 continue
             low = side.index(min(side))
-            turned = side[low:] + side[:low]
-            cells += [(apex, turned[0], turned[k], turned[k + 1]) for k in range(1, len(turned) - 1)]
+            loop = side[low:] + side[:low]
+            cells += [(apex, loop[0], loop[k], loop[k + 1]) for k in range(1, len(loop) - 1)]
     tetrahedra = np.array(cells)
     corners = points[tetrahedra]
     sixth = np.linalg.det(corners[:, 1:] - corners[:, :1])

@@ -1,7 +1,7 @@
 """Convex shapes: sizes, extents, and the mass properties of uniform solids.
 
-A shape lies in a frame of its own: a box, cylinder or capsule is centred, the latter two along z; a half space is the
-matter below the plane z = 0.
+A shape has its own frame: a box, cylinder or capsule is centred, the latter two along z; a half space is the
+region below the plane z = 0.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Shape:
     """A convex shape.
 
     Attributes:
-        kind: Its number in compiled code.
+        kind: number of the kind in compiled code.
         parameters: (3,), m: radius; half sides; or radius and half length.
         center: (3,), the middle of its bounding box, m.
         extent: (3,), half the sides of its bounding box, m.
-        radius: Of the smallest sphere about the frame's origin that holds it, m.
+        radius: of the smallest sphere about the frame's origin that contains it [m].
 
     Examples:
         >>> from convex_contact import Box, Cylinder, Shape
@@ -64,11 +64,11 @@ class Shape:
     radius: float
 
     def volume(self) -> float:
-        """Volume, m^3."""
+        """Returns the volume [m^3]."""
         raise NotImplementedError
 
     def solid(self, mass: float) -> MassProperties:
-        """The mass properties of a uniform solid of this shape."""
+        """Returns the mass properties of a uniform solid of this shape with a mass [kg]."""
         raise NotImplementedError
 
 
@@ -176,7 +176,7 @@ class Cylinder(Shape):
 
 @dataclass(frozen=True)
 class Capsule(Shape):
-    """All points within a radius of a segment of some length along z (m).
+    """A capsule: all points within a radius of a segment with some length along z (m).
 
     Examples:
         >>> from convex_contact import Capsule
@@ -209,7 +209,7 @@ class Capsule(Shape):
 
 @dataclass(frozen=True)
 class HalfSpace(Shape):
-    """All matter below the plane z = 0 of its frame.
+    """The region below the plane z = 0 of its frame.
 
     Examples:
         >>> from convex_contact import World

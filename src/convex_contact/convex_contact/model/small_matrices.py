@@ -10,7 +10,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def factorise_leading(A: np.ndarray, n: int, L: np.ndarray) -> None:
-    """A = L L^T of the leading n x n block, symmetric positive definite; writes the lower half of L."""
+    """Factorises the leading n x n block A = L L^T, symmetric positive definite; writes the lower half of L."""
     for i in range(n):
         for j in range(i + 1):
             x = A[i, j]
@@ -21,7 +21,7 @@ def factorise_leading(A: np.ndarray, n: int, L: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def solve_factorised(L: np.ndarray, n: int, x: np.ndarray) -> None:
-    """x <- (L L^T)^-1 x in place."""
+    """Computes x <- (L L^T)^-1 x in place."""
     for i in range(n):
         s = x[i]
         for k in range(i):

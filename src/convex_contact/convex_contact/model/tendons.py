@@ -1,7 +1,7 @@
 """Actuators, limits and couplers of tendons: weighted sums l = sum c_i q_i of joint coordinates of a tree.
 
-A joint with a gear is the tendon of one term. A force f along the tendon is the joint forces c_i f. MuJoCo calls this a
-fixed tendon.
+A joint with a gear is a tendon with one term. A force f along the tendon exerts the joint forces c_i f. MuJoCo calls
+this a fixed tendon.
 
 * :class:`TendonActuator`: a force affine in length and velocity, implicit in both, with bounds.
 * :class:`TendonLimit`: a bound of the length.
@@ -31,7 +31,7 @@ UNBOUNDED: Range = (-math.inf, math.inf)
 
 
 def length(terms: Terms, q: Sequence[float]) -> float:
-    """The length of a tendon for the coordinates of its joints."""
+    """Returns the length of a tendon from the coordinates of its joints."""
     return sum(c * x for (_, c), x in zip(terms, q, strict=True))
 
 
@@ -40,24 +40,24 @@ class TendonActuator:
     """f = (g0 + g1 l + g2 dl/dt) s + b0 + b1 l + b2 dl/dt at the end of the step, clamped to a range.
 
     The signal s is the control, clamped to its range, or an activation a that follows it: da/dt = u (integrator), or
-    da/dt = (u - a)/tau (filter). Only a negative b1 + g1 s, a spring, is taken at the end of the step.
+    da/dt = (u - a)/tau (filter). Only a negative b1 + g1 s, a spring, is implicit.
 
     Attributes:
-        tree: Number of the tree.
-        name: Of the actuator; see `Simulator.actuator`.
-        terms: Joints of one coordinate, and their coefficients.
+        tree: number of the tree.
+        name: of the actuator; see `Simulator.actuator`.
+        terms: joints with one coordinate, and their coefficients.
         gain: g0, g1, g2.
-        bias: b0 (N or N m), b1, b2; b2 + g2 s is not above 0.
-        control: u, or a function of time (s); what is set between steps acts from the next one on.
-        control_range: Least and greatest control.
-        force_range: Least and greatest f, N or N m.
+        bias: b0 [N or N m], b1, b2; b2 + g2 s is not above 0.
+        control: u, or a function of time [s]; a value set between steps acts from the next step on.
+        control_range: least and greatest control.
+        force_range: least and greatest f [N or N m].
         dynamics: "none", "integrator" or "filter".
-        time_constant: tau of the filter, s, above 0.
+        time_constant: tau of the filter [s], above 0.
         activation: a; at the start, and in the last step.
-        activation_range: Least and greatest activation.
+        activation_range: least and greatest activation.
 
     Raises:
-        ValueError: A value is out of its bounds; the message has the actuator's name.
+        ValueError: a value is out of its bounds; the message has the actuator's name.
 
     Examples:
         >>> from importlib.resources import files
@@ -83,7 +83,8 @@ class TendonActuator:
     time_constant: float = 1.0
     activation: float = 0.0
     activation_range: Range = UNBOUNDED
-    _held: tuple[float, float] | None = field(default=None, init=False, repr=False)  # time and control of the last step
+    #: time and control of the last step
+    _last_control: tuple[float, float] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.dynamics not in ("none", "integrator", "filter"):
@@ -100,29 +101,29 @@ class TendonActuator:
         object.__setattr__(self, name, value)
 
     def _signal(self, time: float) -> float:
-        """s of the step that starts at a time; moves the activation to there."""
+        """Returns s of the step that starts at a time [s]; advances the activation to that time."""
         given = self.control(time) if callable(self.control) else self.control
         u = _clamped(checks.number(f"{self.name}: control", given), self.control_range)
         if self.dynamics == "none":
             return u
-        if self._held is not None and time > self._held[0]:
-            since, before = time - self._held[0], self._held[1]
+        if self._last_control is not None and time > self._last_control[0]:
+            since, before = time - self._last_control[0], self._last_control[1]
             a = self.activation
             if self.dynamics == "integrator":
                 a += since * before
             else:
                 a = before + (a - before) * math.exp(-since / self.time_constant)
             self.activation = _clamped(a, self.activation_range)
-        self._held = time, u
+        self._last_control = time, u
         return self.activation
 
     def _affine(self, s: float) -> tuple[float, float, float]:
-        """Offset, stiffness and damping of the force at a signal: f = offset - kp l - kd dl/dt."""
+        """Returns offset, stiffness and damping of the force at a signal: f = offset - kp l - kd dl/dt."""
         offset, by_length, by_rate = (b + g * s for b, g in zip(self.bias, self.gain, strict=True))
         return offset, -by_length, -by_rate
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> tuple[float, ...]:
-        """b, v^, R, beta, lower and upper of the row of a step, from the coordinates of its joints at the start."""
+        """Returns b, v^, R, beta, lower and upper of the row of a step, from its joints' coordinates at the start."""
         s, here = self._signal(time), length(self.terms, q)
         offset, kp, kd = self._affine(s)
         if kd < 0.0:
@@ -136,10 +137,10 @@ class TendonActuator:
         return 0.0, (offset - kp * here) / gain, 1.0 / (period * gain), 0.0, lower, upper
 
     def slope(self, time: float, period: float) -> float:
-        """See `JointMotion.slope`; of the last step.
+        """Returns the derivative of v^ by the row's length [1/s] in the last step, see `JointMotion.slope`.
 
         Raises:
-            ValueError: The force rises with the length, and nothing damps it: such a row has no slope.
+            ValueError: the force rises with the length without damping: such a row has no slope.
         """
         s = self._signal(time) if self.dynamics == "none" else self.activation
         _, kp, kd = self._affine(s)
@@ -155,12 +156,12 @@ def _clamped(value: float, bounds: Range) -> float:
 
 @dataclass(frozen=True)
 class TendonLimit:
-    """A bound that the length of a tendon does not cross, whatever force this takes.
+    """A bound of a tendon's length, whatever force it requires.
 
     Attributes:
-        tree: Number of the tree.
-        tendon: Joints of one coordinate, and their coefficients.
-        bound: Least or greatest length, m or rad.
+        tree: number of the tree.
+        tendon: joints with one coordinate, and their coefficients.
+        bound: least or greatest length [m or rad].
         sign: 1: least, -1: greatest.
 
     Examples:
@@ -187,22 +188,22 @@ class TendonLimit:
         return tuple((joint, self.sign * c) for joint, c in self.tendon)
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> tuple[float, ...]:
-        """Numbers of the row in a step, see `TendonActuator.numbers`."""
+        """Returns the numbers of the row in a step, see `TendonActuator.numbers`."""
         return rigid_row(period, self.sign * (length(self.tendon, q) - self.bound), 0.0, 0.0)
 
     def slope(self, time: float, period: float) -> float:
-        """See `JointMotion.slope`."""
+        """Returns the derivative of v^ by the row's length [1/s], see `JointMotion.slope`."""
         return rigid_slope(period)
 
 
 @dataclass(frozen=True)
 class TendonCoupler:
-    """y = c0 + c1 x + c2 x^2 + ... between the lengths of two tendons of a tree, held by a spring near the rigid limit.
+    """y = c0 + c1 x + c2 x^2 + ... between the lengths of two tendons of a tree, by a spring near the rigid limit.
 
     Attributes:
-        tree: Number of the tree.
-        terms: Of y, joints of one coordinate and their coefficients.
-        other: Of x; empty: x = 0.
+        tree: number of the tree.
+        terms: joints of y with one coordinate, and their coefficients.
+        other: joints of x and their coefficients; empty: x = 0.
         coefficients: c0, c1, ...
 
     Examples:

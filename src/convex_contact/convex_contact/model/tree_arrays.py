@@ -19,12 +19,12 @@ _KINDS = {
 
 
 def has_kernels(model: pin.Model) -> bool:
-    """Whether all joints of a tree are of kinds that the kernels know."""
+    """Returns whether the kernels support all joints of a tree."""
     return all(joint.shortname() in _KINDS for joint in list(model.joints)[1:])
 
 
 def joint_arrays(model: pin.Model) -> dict[str, np.ndarray]:
-    """The constant arrays of a tree's joints and velocities, with numbers that count within the tree."""
+    """Returns the constant arrays of a tree's joints and velocities; numbers in them count within the tree."""
     data = model.createData()
     joints, nv = list(model.joints)[1:], model.nv
     neutral = pin.neutral(model)
@@ -54,7 +54,11 @@ def joint_arrays(model: pin.Model) -> dict[str, np.ndarray]:
 
 
 def runs(parent: np.ndarray) -> np.ndarray:
-    """For each velocity the first of the run of successive velocities that ends with it and lies on its path."""
+    """Returns for each velocity the first of the run of successive velocities that ends with it and lies on its path.
+
+    Args:
+        parent: velocity before each on the path from the root; -1: none.
+    """
     first = np.arange(len(parent), dtype=np.int64)
     for k, before in enumerate(parent):
         if before == k - 1 and before >= 0:
@@ -63,7 +67,7 @@ def runs(parent: np.ndarray) -> np.ndarray:
 
 
 def depths(parent: np.ndarray) -> np.ndarray:
-    """Number of velocities on the path of each."""
+    """Returns the number of velocities on the path of each velocity."""
     depth = np.ones(len(parent), dtype=np.int64)
     for k, before in enumerate(parent):
         if before >= 0:
@@ -72,20 +76,20 @@ def depths(parent: np.ndarray) -> np.ndarray:
 
 
 def is_sparse(parent: np.ndarray) -> bool:
-    """Whether so many entries of A are zero that those along paths are faster alone: half of them (measured)."""
+    """Returns whether at least half of the entries of A are zero, where the sparse method is faster (measured)."""
     return 2 * int(depths(parent).sum()) <= len(parent) * (len(parent) + 1) // 2
 
 
 def tree_table(
     trees: list[Any], tree_q: np.ndarray, tree_v: np.ndarray, first_body: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """The arrays of all trees with kernels, by name.
+    """Returns the arrays of all trees with kernels, by name.
 
     Args:
-        trees: The world's articulated trees.
-        tree_q: First coordinate of each.
-        tree_v: First velocity of each.
-        first_body: Body of the first link of each; the others follow.
+        trees: articulated trees of the world.
+        tree_q: first coordinate of each.
+        tree_v: first velocity of each.
+        first_body: body of the first link of each; those of the other links follow.
     """
     nv = int(tree_v[-1])
     parts: dict[str, list[np.ndarray]] = {}

@@ -1,15 +1,15 @@
-"""Kinematics and dynamics of articulated trees, compiled: the composite-rigid-body and recursive Newton-Euler methods.
+"""Compiled kinematics and dynamics of articulated trees: composite-rigid-body and recursive Newton-Euler methods.
 
 Spatial vectors are [linear; angular] along the world's axes at the tree's reference point O, the origin of its first
-joint, so that they do not lose digits far from the world's origin. With the spatial axis S_k of velocity coordinate k
+joint, so that they do not lose digits far from the world's origin. S_k is the spatial axis of velocity coordinate k
 (Featherstone, Rigid Body Dynamics Algorithms, 2008; equation numbers are his):
 
     V_i = V_parent + sum S_k v_k,      a_i = a_parent + V_i x sum S_k v_k,      a_0 = -g                       (5.7)
     f_i = I_i a_i + V_i x* I_i V_i + sum of the children's f,      bias_k = S_k . f_i                          (5.9)
     M_kl = S_l . I^c_i S_k for every l from which k descends, I^c the inertia of all that joint i moves        (6.3)
 
-A is factorised as L^T D L (`branches`). The arrays are those of `arrays.WORLD_TABLE`;
-Pinocchio is the reference that the tests compare with.
+A is factorised as L^T D L (`branches`). The arrays are those of `arrays.WORLD_TABLE`.
+Tests compare the results with Pinocchio.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SpatialVector = tuple[float, float, float, float, float, float]
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def prepare_trees(w: WorldRecord, period: float) -> None:
-    """Poses and twists of links, blocks of A and free-motion velocities of all trees, from q and v."""
+    """Writes poses and twists of links, blocks of A and free-motion velocities of all trees, from q and v."""
     starts = w.joint_start
     for tree in range(starts.shape[0] - 1):
         if starts[tree] < starts[tree + 1]:
@@ -41,7 +41,7 @@ def prepare_trees(w: WorldRecord, period: float) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def place_links(w: WorldRecord, tree: int) -> None:
-    """Poses and twists of the links of a tree, and its spatial axes and velocities."""
+    """Writes poses and twists of the links of a tree, and its spatial axes and velocities."""
     first, last = w.joint_start[tree], w.joint_start[tree + 1]
     poses, joint_body = w.body_pose, w.joint_body
     for j in range(first, last):
@@ -57,7 +57,7 @@ def place_links(w: WorldRecord, tree: int) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _place_joint(w: WorldRecord, j: int) -> None:
-    """Pose of the link that a joint moves; its axis in the world is kept in joint_world_axis."""
+    """Writes the pose of the link that a joint moves, and the joint's axis in the world frame to joint_world_axis."""
     poses, parent, P, q = w.body_pose, w.joint_parent[j], w.joint_placement, w.q
     b, i, kind, axis = w.joint_body[j], w.joint_q[j], w.joint_kind[j], w.joint_axis
     if parent < 0:
@@ -76,7 +76,7 @@ def _place_joint(w: WorldRecord, j: int) -> None:
         x, y, z, s = x * size, y * size, z * size, s * size
         for r in range(3):
             poses[b, 9 + r] += poses[b, 3 * r] * q[i] + poses[b, 3 * r + 1] * q[i + 1] + poses[b, 3 * r + 2] * q[i + 2]
-        _turn(
+        _rotate_pose(
             poses, b,
             1 - 2 * (y * y + z * z), 2 * (x * y - z * s), 2 * (x * z + y * s),
             2 * (x * y + z * s), 1 - 2 * (x * x + z * z), 2 * (y * z - x * s),
@@ -92,18 +92,18 @@ def _place_joint(w: WorldRecord, j: int) -> None:
         return
     c, s = (q[i], q[i + 1]) if kind == CONTINUOUS else (np.cos(q[i]), np.sin(q[i]))
     d = 1.0 - c
-    _turn(
+    _rotate_pose(
         poses, b, c + d * x * x, d * x * y - s * z, d * x * z + s * y, d * x * y + s * z, c + d * y * y,
         d * y * z - s * x, d * x * z - s * y, d * y * z + s * x, c + d * z * z,
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
-def _turn(
+def _rotate_pose(
     poses: np.ndarray, b: int, m00: float, m01: float, m02: float, m10: float, m11: float, m12: float, m20: float,
     m21: float, m22: float,
 ) -> None:  # fmt: skip
-    """R <- R M for the rotation of a pose."""
+    """Rotates a pose: R <- R M."""
     for r in range(3):
         x, y, z = poses[b, 3 * r], poses[b, 3 * r + 1], poses[b, 3 * r + 2]
         poses[b, 3 * r] = x * m00 + y * m10 + z * m20
@@ -113,7 +113,7 @@ def _turn(
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
 def _joint_twist(S: np.ndarray, k: int, n: int, v: np.ndarray) -> SpatialVector:
-    """sum S_k v_k of the n velocities of a joint, the first of which is k."""
+    """Returns sum S_k v_k of the n velocities of a joint, the first of which is k."""
     s0 = s1 = s2 = s3 = s4 = s5 = 0.0
     for i in range(k, k + n):
         rate = v[i]
@@ -135,7 +135,7 @@ def find_twists(w: WorldRecord, tree: int, velocity: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _write_axes(w: WorldRecord, tree: int, j: int) -> None:
-    """Spatial axes S of a joint, and the spatial velocity and acceleration without joint accelerations of its link."""
+    """Writes a joint's spatial axes S, and its link's spatial velocity and acceleration without joint accelerations."""
     S, V, a, v, poses, origin = w.dof_axis, w.joint_velocity, w.joint_acceleration, w.v, w.body_pose, w.tree_origin
     b, k, kind, parent = w.joint_body[j], w.joint_v[j], w.joint_kind[j], w.joint_parent[j]
     x, y, z = origin[tree, 0] - poses[b, 9], origin[tree, 1] - poses[b, 10], origin[tree, 2] - poses[b, 11]
@@ -174,7 +174,7 @@ def _write_axes(w: WorldRecord, tree: int, j: int) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _write_twist(w: WorldRecord, tree: int, j: int) -> None:
-    """Twist of a link at its origin."""
+    """Writes the twist of a link at its origin."""
     V, poses, origin, b, twist = w.joint_velocity, w.body_pose, w.tree_origin, w.joint_body[j], w.body_twist
     x, y, z = poses[b, 9] - origin[tree, 0], poses[b, 10] - origin[tree, 1], poses[b, 11] - origin[tree, 2]
     v0, v1, v2 = V[j, 3], V[j, 4], V[j, 5]
@@ -186,7 +186,7 @@ def _write_twist(w: WorldRecord, tree: int, j: int) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
 def link_column(w: WorldRecord, body: int, k: int) -> SpatialVector:
-    """Column of a link's Jacobian at its origin for velocity k on its path, after `place_links`."""
+    """Returns the column of a link's Jacobian at its origin for velocity k on its path, after `place_links`."""
     S, poses, origin, tree = w.dof_axis, w.body_pose, w.tree_origin, w.body_tree[body]
     x, y, z = poses[body, 9] - origin[tree, 0], poses[body, 10] - origin[tree, 1], poses[body, 11] - origin[tree, 2]
     s0, s1, s2 = S[k, 3], S[k, 4], S[k, 5]
@@ -195,7 +195,7 @@ def link_column(w: WorldRecord, body: int, k: int) -> SpatialVector:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def write_jacobians(w: WorldRecord) -> None:
-    """Jacobians of all links at their origins, after `place_links`; columns of other branches stay zero."""
+    """Writes the Jacobians of all links at their origins, after `place_links`; columns of other branches stay zero."""
     J = w.link_jacobian
     for j in range(w.joint_kind.shape[0]):
         b = w.joint_body[j]
@@ -210,7 +210,7 @@ def write_jacobians(w: WorldRecord) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _find_bias(w: WorldRecord, tree: int) -> None:
-    """Bias forces of a tree, with the weight, and the composite inertias of its joints about O."""
+    """Writes a tree's bias forces, weight included, and the composite inertias of its joints about O."""
     first, last = w.joint_start[tree], w.joint_start[tree + 1]
     V, a, f, Y, S = w.joint_velocity, w.joint_acceleration, w.joint_force, w.joint_composite, w.dof_axis
     for j in range(first, last):
@@ -249,7 +249,7 @@ def _find_bias(w: WorldRecord, tree: int) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _subtract_wrench(w: WorldRecord, j: int) -> None:
-    """Takes the wrench that is applied to a link, at its centre of mass, off the force that its joint must give."""
+    """Subtracts the wrench that is applied to a link, at its centre of mass, from the force of its joint."""
     f, Y, wrench, b = w.joint_force, w.joint_composite, w.body_wrench, w.joint_body[j]
     m = Y[j, 0]
     if m > 0.0:
@@ -263,7 +263,7 @@ def _subtract_wrench(w: WorldRecord, j: int) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _write_inertia(w: WorldRecord, tree: int, j: int) -> None:
-    """Inertia of one link about O: mass, m c (3,), and xx, xy, xz, yy, yz, zz."""
+    """Writes the inertia of one link about O: mass, m c (3,), and xx, xy, xz, yy, yz, zz."""
     R, b, inertia, Y = w.body_pose, w.joint_body[j], w.joint_inertia, w.joint_composite
     m, x, y, z = inertia[j, 0], inertia[j, 1], inertia[j, 2], inertia[j, 3]
     c0 = R[b, 9] - w.tree_origin[tree, 0] + R[b, 0] * x + R[b, 1] * y + R[b, 2] * z
@@ -288,7 +288,7 @@ def _write_inertia(w: WorldRecord, tree: int, j: int) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _fill_block(w: WorldRecord, tree: int, period: float) -> None:
-    """The block of A: mass matrix, rotors, implicit damping and springs."""
+    """Writes the block of A: mass matrix, rotors, implicit damping and springs."""
     S, Y, A, base, end = w.dof_axis, w.joint_composite, w.A, w.tree_v[tree], w.tree_v[tree + 1]
     for k in range(base, end):
         j = w.dof_joint[k]
@@ -309,7 +309,7 @@ def _fill_block(w: WorldRecord, tree: int, period: float) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _find_free_motion(w: WorldRecord, tree: int, period: float) -> None:
-    """v* = v0 + dt A^-1 (effort - bias - K (q - rest) - (D + dt K) v0)."""
+    """Computes v* = v0 + dt A^-1 (effort - bias - K (q - rest) - (D + dt K) v0)."""
     A, L, base, end, x = w.A, w.tree_factor, w.tree_v[tree], w.tree_v[tree + 1], w.v_star
     for k in range(base, end):
         i = k
@@ -319,7 +319,7 @@ def _find_free_motion(w: WorldRecord, tree: int, period: float) -> None:
         force = w.effort[k] + w.drive_effort[k] - w.dof_bias[k]
         force -= (w.dof_damping[k] + period * w.dof_stiffness[k]) * w.v[k]
         if w.dof_stiffness[k] > 0.0:
-            force -= w.dof_stiffness[k] * _stretch(w, k)
+            force -= w.dof_stiffness[k] * _spring_displacement(w, k)
         x[k] = period * force
     factors, width, branches = L.reshape(-1), L.shape[1], branches_of(w)
     factorise_branches(factors, 0, width, branches, base, end, None)
@@ -329,8 +329,8 @@ def _find_free_motion(w: WorldRecord, tree: int, period: float) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def _stretch(w: WorldRecord, k: int) -> float:
-    """Displacement of a joint from where its spring is at rest [m or rad]."""
+def _spring_displacement(w: WorldRecord, k: int) -> float:
+    """Returns the displacement of a joint from the rest position of its spring [m or rad]."""
     j = w.dof_joint[k]
     i = w.joint_q[j]
     if w.joint_kind[j] == CONTINUOUS:
@@ -341,7 +341,7 @@ def _stretch(w: WorldRecord, k: int) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def move_trees(w: WorldRecord, period: float) -> None:
-    """Moves the coordinates of all trees by their velocities, exact on rotations."""
+    """Moves the coordinates of all trees by their velocities, exact for rotations."""
     q, v = w.q, w.v
     for j in range(w.joint_kind.shape[0]):
         i, k, kind = w.joint_q[j], w.joint_v[j], w.joint_kind[j]
@@ -358,7 +358,7 @@ def move_trees(w: WorldRecord, period: float) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _move_free_flyer(q: np.ndarray, i: int, v: np.ndarray, k: int, period: float) -> None:
-    """(p, R) <- (p, R) exp(dt [v; w]), both along the link's axes."""
+    """Moves (p, R) <- (p, R) exp(dt [v; w]), both along the link's axes."""
     vx, vy, vz = period * v[k], period * v[k + 1], period * v[k + 2]
     rx, ry, rz = period * v[k + 3], period * v[k + 4], period * v[k + 5]
     square = rx * rx + ry * ry + rz * rz

@@ -1,14 +1,14 @@
 """Articulated trees from URDF files, by Pinocchio.
 
-Joints, masses, damping and friction (``<dynamics>``), limits, mimic and collision shapes come from the file; what URDF
-has no place for (armature, springs) is given beside it. Meshes become their convex hulls. Links that are welded
-together are one body; a body is named ``<tree>/<link>`` after the link that its joint moves. Bodies that a joint
+Joints, masses, damping and friction (``<dynamics>``), limits, mimic and collision shapes come from the file. Armature
+and springs, which URDF does not have, are arguments. Meshes become their convex hulls. Links that fixed joints connect
+are one body; a body is named ``<tree>/<link>`` after the link that its joint moves. Bodies that a joint
 connects do not collide.
 
-Of a joint's limits, those of the position hold whatever force it takes, those of effort and velocity are its motor's:
+Limits of a joint's position hold whatever force this requires. Limits of effort and velocity are those of its motor:
 they are the defaults of :meth:`~convex_contact.model.world.World.actuate_joint`. Friction is a
-:class:`~convex_contact.model.joints.JointFriction`, mimic a :class:`~convex_contact.model.joints.JointCoupler`. What a
-file has beside these is refused, listed in a :class:`UrdfWarning`, or made for other programs
+:class:`~convex_contact.model.joints.JointFriction`, mimic a :class:`~convex_contact.model.joints.JointCoupler`. Other
+parts of a file are refused, listed in a :class:`UrdfWarning`, or ignored because they are for other programs
 (`convex_contact.model.urdf_document`).
 """
 
@@ -36,11 +36,11 @@ from haptic_files import FileError
 if TYPE_CHECKING:
     from convex_contact.model.world import World
 
-#: so many parts that are not simulated are listed in a warning
+#: number of parts that are not simulated which a warning lists
 LISTED = 4
-#: what Pinocchio refuses after all checks
+#: error text where Pinocchio refuses a file after all checks
 NOT_READ = "expected a URDF model, of which Pinocchio did not read all"
-#: least eigenvalue of a mass matrix that numbers can be trusted with, kg or kg m^2
+#: least eigenvalue of a mass matrix that is accepted [kg or kg m^2]
 LEAST_INERTIA = 1e-18
 
 
@@ -71,30 +71,30 @@ def add_urdf(
     """Adds the tree of a URDF file to a world.
 
     Args:
-        world: The world.
-        name: Unique; the links' bodies are called ``<name>/<link>``.
-        path: The file.
-        material: Of its surfaces.
-        materials: Of the surfaces of links by name, in place of `material`.
-        position: Of its root in the world (3,), m (at the start if it floats).
-        orientation: Of its root, quaternion (x, y, z, w).
-        floating: The root moves freely. Its coordinates are then Pinocchio's free flyer: position and quaternion
+        world: the world.
+        name: unique; the links' bodies are called ``<name>/<link>``.
+        path: of the file.
+        material: of the surfaces.
+        materials: of the surfaces of links by name, in place of `material`.
+        position: of the root in the world (3,) [m] (at the start if it floats).
+        orientation: of the root, quaternion (x, y, z, w).
+        floating: the root moves freely. Its coordinates are then Pinocchio's free flyer: position and quaternion
             (x, y, z, w), velocity [linear; angular] in the root's frame.
-        package_dirs: Where ``package://`` leads.
-        q: Coordinates at the start (nq,), a continuous joint's being its cosine and sine; default: Pinocchio's neutral
+        package_dirs: directories in which ``package://`` is searched.
+        q: coordinates at the start (nq,), a continuous joint's being its cosine and sine; default: Pinocchio's neutral
             ones, moved into the limits.
-        v: Velocities at the start (nv,).
-        armature: Inertia of the rotors as the joints see them, a number for all joints or (joint velocities,).
-        stiffness: Of springs at the joints, likewise; at rest at ``q``.
-        damping: Of the joints, likewise; default: the file's.
-        friction: Of the joints, N or N m, likewise; default: the file's.
-        self_collision: Links that no joint connects can touch each other.
+        v: velocities at the start (nv,).
+        armature: inertia of the rotors reflected to the joints, a number for all joints or (joint velocities,).
+        stiffness: of springs at the joints, a number or (joint velocities,); at rest at ``q``.
+        damping: of the joints, a number or (joint velocities,); default: the file's.
+        friction: of the joints [N or N m], a number or (joint velocities,); default: the file's.
+        self_collision: links that no joint connects can touch each other.
 
     Returns:
         The tree's number.
 
     Raises:
-        WorldError: The file cannot be read, or a length does not fit.
+        WorldError: the file cannot be read, or a length does not fit.
 
     Warns:
         UrdfWarning: Parts of the file are not simulated.
@@ -176,10 +176,10 @@ def _document(file: Path, name: str) -> UrdfDocument:
 def _shapes(
     document: UrdfDocument, file: Path, name: str, package_dirs: Sequence[str | Path]
 ) -> dict[str, list[Shape]]:
-    """The collision shapes of the links, with the hulls of the meshes.
+    """Returns the collision shapes of the links, with the hulls of the meshes.
 
     Raises:
-        WorldError: There is no such mesh, or it has no hull.
+        WorldError: there is no such mesh, or it has no hull.
     """
     places: dict[str, Path] = {}
     for mesh in (shape for shapes in document.shapes.values() for shape in shapes if isinstance(shape, UrdfMesh)):
@@ -208,7 +208,7 @@ def _shapes(
 
 
 def _mesh_file(filename: str, directories: Sequence[str | Path]) -> Path | None:
-    """The file that the filename of a mesh leads to."""
+    """Finds the file of a mesh by its filename; None if there is none."""
     scheme, separator, rest = filename.partition("://")
     path = rest if separator else filename
     inside = [Path(directory, path.lstrip("/")) for directory in directories]
@@ -223,7 +223,7 @@ def _read(file: Path, name: str, floating: bool, document: UrdfDocument) -> tupl
     """Returns Pinocchio's model of a URDF file, and the poses of its collision shapes in the bodies, by link.
 
     Raises:
-        WorldError: It describes no model.
+        WorldError: the file describes no model.
     """
     root = [pin.JointModelFreeFlyer()] if floating else []
     try:
@@ -241,18 +241,18 @@ def _read(file: Path, name: str, floating: bool, document: UrdfDocument) -> tupl
 
 
 def _laws(number: int, name: str, model: pin.Model, free: int, document: UrdfDocument, friction: Any) -> list[JointLaw]:
-    """Couplers of the joints with mimic, and the friction of joints.
+    """Returns couplers of the joints with mimic, and the friction of joints.
 
     Args:
-        number: Of the tree.
-        name: Of the tree.
-        model: Of Pinocchio.
-        free: Velocities of the root.
-        document: The file.
-        friction: For all joints or for each velocity; None: the file's.
+        number: of the tree.
+        name: of the tree.
+        model: Pinocchio's model.
+        free: number of velocities of the root.
+        document: the file.
+        friction: for all joints or for each velocity; None: the file's.
 
     Raises:
-        WorldError: A length does not fit, or a joint of several velocities has friction.
+        WorldError: a length does not fit, or a joint with several velocities has friction.
     """
     given = None if friction is None else _per_joint(model, free, friction, f"{name}: friction")
     laws: list[JointLaw] = []
@@ -277,7 +277,7 @@ def _warn(document: UrdfDocument, file: Path, name: str) -> None:
 
 
 def _per_joint(model: pin.Model, free: int, values: Any, where: str) -> np.ndarray:
-    """Spreads a number, or one for each joint velocity after the free root's, over all velocities (nv,)."""
+    """Expands a number, or one for each joint velocity after the free root's, to all velocities (nv,)."""
     count = model.nv - free
     spread = np.broadcast_to(np.asarray(values, dtype=np.float64), (count,)) if np.ndim(values) == 0 else values
     array = vector(spread, count, where)
@@ -290,7 +290,7 @@ def _add_links(
     world: World, name: str, tree: ArticulatedTree, geometries: dict[str, list[Geometry]], root: Pose,
     self_collision: bool,
 ) -> list[int]:  # fmt: skip
-    """Adds the bodies of a tree's links, and which of them pass through each other; returns their numbers."""
+    """Adds the bodies of a tree's links, and disables collisions between some of them; returns their numbers."""
     model, number = tree.model, len(world.trees)
     by_joint: dict[int, list[Geometry]] = {joint: [] for joint in range(model.njoints)}
     for frame in model.frames:
@@ -316,7 +316,7 @@ def _add_links(
 
 
 def _start(model: pin.Model, floating: bool, root: Pose, document: UrdfDocument) -> np.ndarray:
-    """Coordinates (nq,) at which every joint is within its limits, near to 0 and where its mimic has it."""
+    """Returns coordinates (nq,) within all limits, near to 0, that satisfy every mimic."""
     q = pin.neutral(model)
     if floating:
         q[:3], q[3:7] = root.position, root.orientation
@@ -336,7 +336,7 @@ def _start(model: pin.Model, floating: bool, root: Pose, document: UrdfDocument)
 
 
 def _link(model: pin.Model, joint: int) -> str:
-    """The link that a joint moves: its first body frame."""
+    """Returns the name of the link that a joint moves: its first body frame."""
     for frame in model.frames:
         if frame.parentJoint == joint and frame.type == pin.FrameType.BODY:
             return str(frame.name)

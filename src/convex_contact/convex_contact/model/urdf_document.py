@@ -1,13 +1,12 @@
-"""URDF files, checked before anything is made of them.
+"""Checked contents of URDF files.
 
-:func:`read_urdf` takes from a file what a simulation uses: links with inertia and collision shapes, joints with axis,
-limits, damping, friction and mimic, and the links' colours. It refuses what is wrong at its line. What URDF has for
-other programs is left out: shapes of visual elements, transmissions, calibration, sensors, the extensions of Gazebo and
-ros2_control.
-Everything else that is left out is in `UrdfDocument.ignored`.
+:func:`read_urdf` reads the parts that a simulation uses: links with inertia and collision shapes, joints with axis,
+limits, damping, friction and mimic, and the links' colours. It refuses a wrong part and names its line. Parts for
+other programs are ignored: shapes of visual elements, transmissions, calibration, sensors, the extensions of Gazebo
+and ros2_control. All other ignored parts are listed in `UrdfDocument.ignored`.
 
-The text for Pinocchio is written anew from the checked parts. It has boxes in place of the collision shapes, of which
-Pinocchio gives the poses, and no mimic.
+The text for Pinocchio is written from the checked parts. It has boxes in place of the collision shapes, whose poses
+Pinocchio gives, and no mimic.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from haptic_files import kind_of, read_bytes
 
 #: largest number of links
 MAX_LINKS = 1000
-#: what stands for no limit of a position in the text for Pinocchio
+#: limit in the text for Pinocchio of a position without limit
 UNLIMITED = "1e308"
-#: least moment of inertia, a 0 that was rounded [kg m^2]
+#: least moment of inertia, a rounded 0 [kg m^2]
 ROUNDED_ZERO = -1e-12
-#: how far the largest principal moment may exceed the sum of the others by rounded digits
+#: tolerance by which the largest principal moment may exceed the sum of the others, for rounded digits
 ROUNDED_DIGITS = 0.01
 
-#: attributes and children of the elements that count
+#: attributes and children of the elements that are read
 _KNOWN: dict[str, tuple[set[str], set[str]]] = {
     "robot": ({"name", "version"}, {"link", "joint"}),
     "link": ({"name"}, {"inertial", "collision"}),
@@ -66,9 +65,9 @@ class UrdfMesh:
     """A mesh of a collision shape.
 
     Attributes:
-        filename: As the file gives it.
-        scale: Factors along the axes (3,).
-        line: Of the element.
+        filename: as in the file.
+        scale: factors along the axes (3,).
+        line: of the element.
     """
 
     filename: str
@@ -78,14 +77,14 @@ class UrdfMesh:
 
 @dataclass(frozen=True)
 class UrdfJoint:
-    """What Pinocchio's model of a joint lacks.
+    """Values of a joint that Pinocchio's model does not have.
 
     Attributes:
-        name: Of the joint.
-        friction: Largest force or torque of Coulomb friction, N or N m.
-        effort_limit: Of its motor, N or N m; inf without one.
-        velocity_limit: Of its motor, m/s or rad/s; inf without one.
-        mimic: Name of another joint, multiplier and offset: q = multiplier q_other + offset; None without.
+        name: of the joint.
+        friction: largest force or torque of Coulomb friction [N or N m].
+        effort_limit: of its motor [N or N m]; inf without one.
+        velocity_limit: of its motor [m/s or rad/s]; inf without one.
+        mimic: name of another joint, multiplier and offset: q = multiplier q_other + offset; None without.
     """
 
     name: str
@@ -100,12 +99,12 @@ class UrdfDocument:
     """The checked parts of a URDF file.
 
     Attributes:
-        name: Of the robot.
-        text: Links and joints for Pinocchio.
-        joints: Of all joints that move, by name.
-        shapes: Collision shapes of the links, by link, in the order of the file.
-        colors: Red, green, blue, opacity, 0 to 1, of the first visual element of links that have one with a colour.
-        ignored: What is not simulated, or looks wrong: one phrase with its line for each.
+        name: of the robot.
+        text: links and joints for Pinocchio.
+        joints: by name, of all joints that move.
+        shapes: collision shapes of the links, by link, in the order of the file.
+        colors: red, green, blue, opacity, 0 to 1, by link, of its first visual element with a colour.
+        ignored: one phrase with its line for each part that is not simulated or looks wrong.
     """
 
     name: str
@@ -127,10 +126,10 @@ def read_urdf(path: str | Path) -> UrdfDocument:
 
 
 def urdf_document(root: Element) -> UrdfDocument:
-    """The same of a document's root.
+    """Checks the root of a URDF document.
 
     Raises:
-        XmlError: As of :func:`read_urdf`.
+        XmlError: it describes no robot, see :func:`read_urdf`.
     """
     if root.tag != "robot":
         raise XmlError(f"line {root.line}: expected a URDF, whose root is a robot, got another element")
@@ -190,7 +189,7 @@ def _origin(element: Element) -> str:
 
 
 def _link(link: Element, document: UrdfDocument) -> str:
-    """A link for Pinocchio; its shapes go to the document."""
+    """Returns a link as XML for Pinocchio; writes its shapes to the document."""
     name = link.name()
     if name in document.shapes:
         raise link.error("expected a name that no other link has, got one twice", "name")
@@ -204,7 +203,7 @@ def _link(link: Element, document: UrdfDocument) -> str:
 
 
 def _read_colors(root: Element, links: list[Element], document: UrdfDocument) -> None:
-    """Takes the colours of the links; a colour that is none is listed, since other programs may know it."""
+    """Reads the colours of the links; an invalid colour is listed as ignored, since other programs may support it."""
     materials = {one.attributes.get("name", ""): one for one in root.all("material")}
     for link in links:
         visuals = [material for visual in link.all("visual") for material in visual.all("material")]
@@ -265,7 +264,7 @@ def _check_tree(links: list[Element], joints: list[Element]) -> None:
     """Checks that joints connect the links to one tree.
 
     Raises:
-        XmlError: They do not.
+        XmlError: the joints do not.
     """
     names = {link.name() for link in links}
     parent_of: dict[str, str] = {}
@@ -298,10 +297,10 @@ def _check_tree(links: list[Element], joints: list[Element]) -> None:
 
 
 def _followed(joints: list[Element], ignored: list[str]) -> set[str]:
-    """Names of the joints with mimic, and of those that they follow; the mimic of a fixed joint is ignored.
+    """Returns the names of the joints with mimic, and of those that they follow; ignores the mimic of a fixed joint.
 
     Raises:
-        XmlError: A joint follows none of one coordinate, or itself over others.
+        XmlError: the other joint has not one coordinate, or the joints form a loop.
     """
     usable = {
         joint.name() for joint in joints if joint.attributes.get("type") in ("revolute", "continuous", "prismatic")
@@ -326,7 +325,7 @@ def _followed(joints: list[Element], ignored: list[str]) -> set[str]:
 
 
 def _joint(joint: Element, document: UrdfDocument, followed: set[str]) -> str:
-    """A joint for Pinocchio; what that has no place for goes to the document.
+    """Returns a joint as XML for Pinocchio; writes its other values to the document.
 
     A continuous joint with mimic becomes a revolute one without limits, whose coordinate is its angle.
     """
@@ -353,7 +352,7 @@ def _axis(joint: Element, kind: str) -> str:
 
 
 def _dynamics(joint: Element, kind: str, document: UrdfDocument) -> tuple[float, str]:
-    """Friction, and the damping for Pinocchio."""
+    """Returns friction, and the damping as XML for Pinocchio."""
     dynamics = joint.one("dynamics")
     if dynamics is None:
         return 0.0, ""
@@ -366,7 +365,7 @@ def _dynamics(joint: Element, kind: str, document: UrdfDocument) -> tuple[float,
 
 
 def _limit(joint: Element, kind: str, document: UrdfDocument, followed: bool) -> tuple[float, float, str]:
-    """Limits of effort and velocity, and the element for Pinocchio."""
+    """Returns limits of effort and velocity, and all limits as XML for Pinocchio."""
     limit = joint.one("limit")
     if limit is None:
         if kind in ("revolute", "prismatic"):

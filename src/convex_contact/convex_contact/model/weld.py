@@ -1,4 +1,4 @@
-"""Welds: springs that hold a body, or a point of it, at a pose of another."""
+"""Welds: springs that keep a body, or a point of it, at a pose relative to another body."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pinocchio as pin
 
-from convex_contact.model.body_rows import frame_of, held_rows
+from convex_contact.model.body_rows import frame_of, spring_rows
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint
 
@@ -21,19 +21,19 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Weld:
-    """Springs between two bodies, that hold them as they are at the start or at a given pose.
+    """Springs between two bodies that keep their relative pose at the start, or a given one.
 
     Attributes:
-        a: Number of a body.
-        b: Of another; one of them moves freely or is a link.
-        stiffness: N/m. As stiff as 1e6 N/m a spring is rigid to hands and tools; with dt^2 k far above the masses it
+        a: number of a body.
+        b: number of another body; one of them moves freely or is a link.
+        stiffness: [N/m]. A spring of 1e6 N/m or more is rigid to hands and tools; with dt^2 k far above the masses it
             needs no near-rigid limit.
-        rotational_stiffness: N m/rad; 0: b may rotate about the point.
-        relaxation_time: Of both, s; damping over stiffness.
+        rotational_stiffness: [N m/rad]; 0: b may rotate about the point.
+        relaxation_time: of both springs, damping over stiffness [s].
         near_rigid: beta of the near-rigid limit of both (`constraints`); 0: none.
-        point: That is held, in the frame of b (3,), m; None: its centre of mass, of a link the origin of its joint.
-        position: Of that point in the frame of a (3,), m; None: as at the start.
-        orientation: Of b in the frame of a, quaternion (x, y, z, w); None: as at the start.
+        point: attachment in the frame of b (3,) [m]; None: its centre of mass, for a link the origin of its joint.
+        position: of that point in the frame of a (3,) [m]; None: as at the start.
+        orientation: of b in the frame of a, quaternion (x, y, z, w); None: as at the start.
 
     Examples:
         >>> from convex_contact import Simulator, World
@@ -57,7 +57,7 @@ class Weld:
     position: Triple | None = None
     orientation: tuple[float, float, float, float] | None = None
 
-    #: values that tell the first body from the second
+    #: values for which the order of the bodies matters
     DIRECTED: ClassVar[frozenset[str]] = frozenset(("point", "position", "orientation"))
 
     def __post_init__(self) -> None:
@@ -92,11 +92,11 @@ class Weld:
             Q, q, K = frame_of(d, self.b)
             there, here = R @ position, Q @ lever
             error = np.concatenate([q + here - p - there, pin.log3(Q @ (R @ orientation).T)])
-            J[:3] -= pin.skew(there) @ J[3:]  # of the point of a at which that of b is to be
+            J[:3] -= pin.skew(there) @ J[3:]  # at the target of b's point, fixed to a
             K[:3] -= pin.skew(here) @ K[3:]
             difference = (K - J)[:rows]
             gain = np.repeat([self.stiffness, self.rotational_stiffness], 3)[:rows]
-            return held_rows(
+            return spring_rows(
                 difference,
                 error[:rows],
                 period=d.period,

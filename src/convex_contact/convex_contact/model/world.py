@@ -1,4 +1,4 @@
-"""The description of a world: bodies, shapes, materials, pairs. Nothing here moves.
+"""Description of a world: bodies, shapes, materials, pairs. It does not change in a simulation.
 
     >>> w = World()
     >>> ground = w.add_half_space("ground", material=Material(friction=0.8))
@@ -45,20 +45,20 @@ Made = TypeVar("Made")
 
 
 class World:
-    """Bodies, their surfaces, and which pairs of them meet how.
+    """Bodies, their surfaces, and the rules of contact between them.
 
     Args:
-        gravity: (3,), m/s^2.
+        gravity: (3,) [m/s^2].
 
     Attributes:
-        bodies: By number; ``add_*`` returns the number.
-        trees: Articulated trees.
-        joint_laws: What moves their joints, beside gravity, contact, springs and limits.
-        controllers: What else adds rows to every step's problem (:class:`~convex_contact.model.joints.Controller`).
-        pair_laws: Combined values that are set, by pair of body numbers (smaller first).
-        disabled: Pairs of body numbers (smaller first) that pass through each other.
-        disabled_geometries: Pairs of geometries that do, each as body number and place in `Body.geometries`.
-        period: Length of a step that the world's file gives, s; None: it gives none.
+        bodies: by number; ``add_*`` returns the number.
+        trees: articulated trees.
+        joint_laws: motions, actuators, couplers and friction of their joints.
+        controllers: other sources of rows of every step's problem (:class:`~convex_contact.model.joints.Controller`).
+        pair_laws: combined values that are set, by pair of body numbers (smaller first).
+        disabled: pairs of body numbers (smaller first) that do not collide.
+        disabled_geometries: pairs of geometries that do not collide, as body number and index in `Body.geometries`.
+        period: length of a step in the world's file [s]; None: the file gives none.
 
     Examples:
         >>> from convex_contact import World
@@ -101,27 +101,27 @@ class World:
         """Adds a rigid body with any number of shapes.
 
         Args:
-            name: Unique.
-            geometries: Its shapes.
-            mass: kg; needed for a free body.
-            inertia: About the centre of mass, along the body's axes, kg m^2: a number, (3,) or (3, 3). Default: the
+            name: unique.
+            geometries: shapes of the body.
+            mass: [kg]; needed for a free body.
+            inertia: about the centre of mass, along the body's axes [kg m^2]: a number, (3,) or (3, 3). Default: the
                 shapes as one solid of uniform density (overlaps count twice).
-            center: Centre of mass (3,), m; default as for the inertia.
-            position: Of the body's frame (3,), m.
-            orientation: Quaternion (x, y, z, w), body to world.
-            velocity: Of the frame's origin (3,), m/s.
-            angular_velocity: (3,), rad/s, world.
-            fixed: It does not move.
-            prescribed: It moves with a velocity that is set before each step.
-            motion: Its twist as a function of time; makes it prescribed.
-            spring_stiffness: Of a spring that pulls the frame's origin of a free body to `position`, N/m.
-            spring_damping: Of a damper beside it, N s/m; both act implicitly.
+            center: centre of mass (3,) [m]; default as for the inertia.
+            position: of the body's frame (3,) [m].
+            orientation: quaternion (x, y, z, w), body to world.
+            velocity: of the frame's origin (3,) [m/s].
+            angular_velocity: (3,) [rad/s], in the world frame.
+            fixed: the body does not move.
+            prescribed: it moves with a velocity that is set before each step.
+            motion: its twist as a function of time; makes it prescribed.
+            spring_stiffness: of a spring that pulls the frame's origin of a free body to `position` [N/m].
+            spring_damping: of a damper parallel to it [N s/m]; both act implicitly.
 
         Returns:
             The body's number.
 
         Raises:
-            WorldError: Something is missing or impossible.
+            WorldError: a value is missing or impossible.
         """
         placement = Pose.of(position, orientation, name)
         prescribed = prescribed or motion is not None
@@ -176,7 +176,7 @@ class World:
     def add_capsule(
         self, name: str, *, radius: float, length: float, material: Material | None = None, **body: Any
     ) -> int:
-        """Adds a capsule, the length being that of its segment along z (m); others as in :meth:`add_body`."""
+        """Adds a capsule; length is that of its segment along z (m); other arguments as in :meth:`add_body`."""
         return self._add_shape(name, _made(name, Capsule, radius, length), material, body)
 
     def add_hull(self, name: str, *, points: Any, material: Material | None = None, **body: Any) -> int:
@@ -199,25 +199,25 @@ class World:
         prescribed: bool = False,
         motion: Motion | None = None,
     ) -> int:
-        """Adds the matter behind a plane: a floor, a wall, or a belt if it is prescribed.
+        """Adds the half space behind a plane: a floor, a wall, or a belt if it is prescribed.
 
         Args:
-            name: Unique.
-            point: On the plane (3,), m.
-            normal: Out of the matter (3,), of any length.
-            material: Its surface.
-            prescribed: It moves with a velocity that is set before each step.
-            motion: Its twist as a function of time.
+            name: unique.
+            point: on the plane (3,) [m].
+            normal: outward normal (3,), of any length.
+            material: of the surface.
+            prescribed: it moves with a velocity that is set before each step.
+            motion: its twist as a function of time.
         """
         n = vector(normal, 3, f"{name}: normal")
         if not np.linalg.norm(n) > 0:
             raise WorldError(f"{name}: normal: expected a vector that is not zero")
-        turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n / np.linalg.norm(n)).coeffs()
+        rotation = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n / np.linalg.norm(n)).coeffs()
         return self.add_body(
             name,
             geometries=[Geometry(HalfSpace(), Pose(), material or Material())],
             position=point,
-            orientation=turn,
+            orientation=rotation,
             fixed=not (prescribed or motion is not None),
             prescribed=prescribed,
             motion=motion,
@@ -235,19 +235,19 @@ class World:
         Its tree's bodies are "name/mount", if vertices are attached, and "name/i" for each vertex i that can touch.
 
         Args:
-            name: Unique among the trees.
-            mesh: At rest, in the body's frame.
+            name: unique among the trees.
+            mesh: at rest, in the body's frame.
             **options: `elasticity` (:class:`~convex_contact.model.corotational.Elasticity`); `contact`: numbers of the
                 vertices that can touch shapes, default: all of the surface; `attached`: of those that move as the
-                mount, default: none; `contact_radius` of the vertices, m; `drawn`: triangles that pictures show;
-                `material` of the surface; `position` (3,), m, and `orientation`, quaternion (x, y, z, w), of the
-                body's frame; `velocity` (3,), m/s.
+                mount, default: none; `contact_radius` of the vertices [m]; `drawn`: triangles that pictures show;
+                `material` of the surface; `position` (3,) [m] and `orientation`, quaternion (x, y, z, w), of the
+                body's frame; `velocity` (3,) [m/s].
 
         Returns:
             The tree's number.
 
         Raises:
-            WorldError: A value is wrong.
+            WorldError: a value is wrong.
         """
         from convex_contact.model.deformable import add_deformable
 
@@ -258,11 +258,11 @@ class World:
         return body_joints.add_joint(self, name, kind, a, b, **options)
 
     def add_gear(self, first: str, second: str, *, teeth: tuple[int, int], internal: bool = False) -> None:
-        """Lets two hinges turn together; see :func:`convex_contact.model.body_joints.add_gear`."""
+        """Couples two hinges by a gear; see :func:`convex_contact.model.body_joints.add_gear`."""
         body_joints.add_gear(self, first, second, teeth=teeth, internal=internal)
 
     def _joint(self, tree: int | str, *joints: str) -> tuple[int, str]:
-        """A tree's number and its name, after a look at whether it has joints of one coordinate of these names."""
+        """Returns a tree's number and its name; checks that it has these joints, with one coordinate each."""
         names = [known.name for known in self.trees]
         if tree not in names and not (isinstance(tree, int) and 0 <= tree < len(names)):
             raise WorldError(f"{tree}: no such tree; there are: {', '.join(names) or 'none'}")
@@ -291,49 +291,49 @@ class World:
         self.joint_laws.append(law)
 
     def move_joint(self, tree: int | str, joint: str, position: Callable[[float], float]) -> None:
-        """Lets a joint follow a function of time, whatever force it takes (:class:`~convex_contact.JointMotion`).
+        """Prescribes a joint's motion, whatever force this requires (:class:`~convex_contact.JointMotion`).
 
         Args:
-            tree: Number or name.
-            joint: Name of a joint of one coordinate.
-            position: Coordinate (m or rad) over time (s), such as a :class:`~convex_contact.Sinusoid`. The state at the
+            tree: number or name.
+            joint: name of a joint with one coordinate.
+            position: coordinate [m or rad] over time [s], such as a :class:`~convex_contact.Sinusoid`. The state at the
                 start should fit: its error halves in each step.
 
         Raises:
-            WorldError: There is no such joint, or it has a motion.
+            WorldError: there is no such joint, or it has a motion.
         """
         self._add_joint_law(JointMotion, tree, joint, position=position)
 
     def actuate_joint(self, tree: int | str, joint: str, **values: Given) -> None:
-        """Gives a joint a PD controller with an effort limit; values as :class:`~convex_contact.JointActuator`.
+        """Adds a PD controller with an effort limit to a joint; values as in :class:`~convex_contact.JointActuator`.
 
         The limits of effort and velocity are by default those of the tree's file.
 
         Raises:
-            WorldError: There is no such joint, or a value is wrong.
+            WorldError: there is no such joint, or a value is wrong.
         """
         self._add_joint_law(JointActuator, tree, joint, **values)
 
     def couple_joints(
         self, tree: int | str, joint: str, other: str, *, ratio: float = 1.0, offset: float = 0.0
     ) -> None:
-        """Holds q = ratio q_other + offset (a gear) between two joints of a tree.
+        """Keeps q = ratio q_other + offset (a gear) between two joints of a tree.
 
         Raises:
-            WorldError: There is no such joint, or a value is wrong.
+            WorldError: there is no such joint, or a value is wrong.
         """
         self._add_joint_law(JointCoupler, tree, joint, other, ratio=ratio, offset=offset)
 
     def weld(self, a: int | str, b: int | str, **values: Any) -> None:
-        """Holds two bodies together; one is a link or a free body.
+        """Welds two bodies by springs; one is a link or a free body.
 
         Args:
-            a: A body.
-            b: Another one.
-            **values: As of :class:`~convex_contact.model.weld.Weld`.
+            a: a body.
+            b: another body.
+            **values: of :class:`~convex_contact.model.weld.Weld`.
 
         Raises:
-            WorldError: There is no such body, nothing could be held, or a value is wrong.
+            WorldError: there is no such body, neither body can move, or a value is wrong.
         """
         i, j = self._pair(a, b) if not values.keys() & Weld.DIRECTED else (self.number(a), self.number(b))
         if "fixed" == self.bodies[i].kind == self.bodies[j].kind:
@@ -342,20 +342,20 @@ class World:
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> World:
-        """The world of a file (URDF, world file, MJCF, mesh) by its suffix; see :mod:`convex_contact.model.load`."""
+        """Loads the world of a file (URDF, YAML, MJCF, mesh) by its suffix; see :mod:`convex_contact.model.load`."""
         from convex_contact.model.load import load
 
         return load(path, **options)
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> World:
-        """The world of a YAML file; see :mod:`convex_contact.model.world_file`."""
+        """Loads the world of a YAML file; see :mod:`convex_contact.model.world_file`."""
         from convex_contact.model.world_file import load_world
 
         return load_world(path)
 
     def to_yaml(self) -> str:
-        """This world as a YAML text."""
+        """Returns this world as a YAML text."""
         from convex_contact.model.world_file import dump_world
 
         return dump_world(self)
@@ -363,10 +363,10 @@ class World:
     # --- pairs -----------------------------------------------------------------------------------------------
 
     def number(self, body: int | str) -> int:
-        """The number of a body given by number or name.
+        """Returns the number of a body given by number or name.
 
         Raises:
-            WorldError: There is none.
+            WorldError: there is no such body.
         """
         if isinstance(body, str):
             for number, known in enumerate(self.bodies):
@@ -396,7 +396,7 @@ class World:
         stribeck_velocity: float | None = None,
         torsional_friction: float | None = None,
     ) -> None:
-        """Sets combined values of a pair of bodies directly; what is not given follows the materials' rule.
+        """Sets combined values of a pair of bodies directly; other values follow the materials' rule.
 
         The values are those of :class:`~convex_contact.model.materials.PairLaw`.
         """
@@ -411,13 +411,13 @@ class World:
         )
 
     def disable_pair(self, a: int | str, b: int | str) -> None:
-        """Lets two bodies pass through each other."""
+        """Disables collisions between two bodies."""
         self.disabled.add(self._pair(a, b))
 
     def law(self, a: Geometry, b: Geometry, one: int, two: int) -> Material:
-        """The combined values of two geometries on bodies ``one`` and ``two``.
+        """Returns the combined values of two geometries on bodies ``one`` and ``two``.
 
-        Where they meet in a contact surface, the moduli stand for the stiffnesses in the rule of the materials, and the
+        If they touch in a contact surface, the moduli replace the stiffnesses in the rule of the materials, and the
         stiffness is that of the faces.
         """
         first, second = a.material, b.material
@@ -436,7 +436,7 @@ class World:
         return rule if pair is None else pair.applied(rule)
 
     def numbered_geometries(self) -> Iterator[tuple[int, Geometry]]:
-        """Body number and geometry of all geometries, in the order of their numbers."""
+        """Yields body number and geometry of all geometries, in the order of their numbers."""
         for number, body in enumerate(self.bodies):
             for geometry in body.geometries:
                 yield number, geometry

@@ -7,13 +7,13 @@
       - {name: floor, shape: {type: half_space}, material: steel, fixed: true}
       - {name: box, mass: 1.0, shape: {type: box, size: [0.1, 0.1, 0.1]}, material: steel, position: [0, 0, 0.1]}
       - {name: bob, mass: 1.0, shape: {type: sphere, radius: 0.1}, position: [1, 0, 1], spring_stiffness: 200}
-      - name: ball                         # meets the floor, the mug and other such shapes in a contact surface
+      - name: ball                         # touches the floor, the mug and other such shapes in a contact surface
         mass: 0.2
         shape: {type: sphere, radius: 0.05, hydroelastic: {modulus: 1e6, resolution: 0.01}}
       - name: mug                          # rigid, with the triangles of its file
         fixed: true
         shape: {type: mesh, file: mug.stl, hydroelastic: {modulus: .inf}}
-      - name: hammer                       # several shapes, each with a place of its own
+      - name: hammer                       # several shapes, each with its own pose
         mass: 0.8
         shapes:
           - {type: cylinder, radius: 0.01, length: 0.3}
@@ -62,10 +62,10 @@ from haptic_files.schema import describe_refusal, texts_of, withhold
 
 
 def load_world(path: str | Path) -> World:
-    """The world that a YAML file describes.
+    """Loads the world that a YAML file describes.
 
     Raises:
-        WorldError: The file is missing or wrong; the message names file and field.
+        WorldError: the file is missing or wrong; the message names file and field.
     """
     try:
         document = read_yaml(path)
@@ -75,15 +75,15 @@ def load_world(path: str | Path) -> World:
 
 
 def parse_world(text: str, *, folder: str | Path = ".", name: str = "world") -> World:
-    """The world that a YAML text describes.
+    """Makes the world that a YAML text describes.
 
     Args:
-        text: The text.
-        folder: What its paths are relative to.
-        name: What messages call it.
+        text: the text.
+        folder: to which its paths are relative.
+        name: of the text in messages.
 
     Raises:
-        WorldError: As :func:`load_world`.
+        WorldError: see :func:`load_world`.
     """
     try:
         document = parse_yaml(text, name)
@@ -93,14 +93,14 @@ def parse_world(text: str, *, folder: str | Path = ".", name: str = "world") -> 
 
 
 def world_of(document: YamlDocument, folder: Path) -> World:
-    """The world that a YAML document describes.
+    """Makes the world that a YAML document describes.
 
     Args:
-        document: The document; messages call it by its name without folders.
-        folder: What its paths are relative to.
+        document: the document; messages have its name without folders.
+        folder: to which its paths are relative.
 
     Raises:
-        WorldError: As :func:`load_world`.
+        WorldError: see :func:`load_world`.
     """
     document = replace(document, name=Path(document.name).name)
     if not isinstance(document.value, dict):
@@ -113,17 +113,17 @@ def world_of(document: YamlDocument, folder: Path) -> World:
 
 
 class _LocatedError(WorldError):
-    """An error that names file and field already."""
+    """An error that already names file and field."""
 
 
 class _Builder:
     """Makes a world from a validated description.
 
     Args:
-        given: The description.
-        folder: What its paths are relative to.
-        name: What messages call it.
-        texts: Texts of the document, which messages must not quote.
+        given: the description.
+        folder: to which its paths are relative.
+        name: of the file in messages.
+        texts: of the document, which messages must not quote.
     """
 
     def __init__(self, given: WorldEntry, folder: Path, name: str, texts: set[str]) -> None:
@@ -201,7 +201,7 @@ class _Builder:
 
 
 def dump_world(world: World) -> str:
-    """A YAML text that describes a world.
+    """Returns a YAML text that describes a world.
 
     Functions are left out: a body with a motion is prescribed, and so is a joint unless it follows a Sinusoid.
     """
@@ -241,7 +241,7 @@ def dump_world(world: World) -> str:
 
 
 def _material_entry(material: Material) -> dict[str, Any]:
-    """The four numbers that every material has, and the others where they are not the default's."""
+    """Returns the four numbers that every material has, and the others if they are not the default."""
     usual = vars(Material())
     always = ("stiffness", "dissipation", "relaxation_time", "friction")
     return {k: _plain(v) for k, v in vars(material).items() if k in always or v != usual[k]}

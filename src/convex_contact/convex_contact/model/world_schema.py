@@ -46,7 +46,7 @@ class MaterialEntry(StrictModel):
 
 
 class HydroelasticEntry(StrictModel):
-    """How a mesh is made, or the mesh itself; see `pressure_fields`."""
+    """Parameters of a mesh, or the mesh itself; see `pressure_fields`."""
 
     modulus: float | None = None
     resolution: float | None = None
@@ -73,7 +73,7 @@ HYDROELASTIC_FIELDS: dict[Any, tuple[str, ...]] = {
 
 
 class ShapeEntry(StrictModel):
-    """What all shapes have."""
+    """Fields of all shapes."""
 
     material: str | MaterialEntry | None = None
     hydroelastic: HydroelasticEntry | None = None
@@ -129,8 +129,8 @@ class _HalfSpace(ShapeEntry):
             if "orientation" in self.model_fields_set or not any(self.normal):
                 raise ValueError("normal: expected a vector that is not zero, and no orientation beside it")
             n = np.array(self.normal) / np.linalg.norm(self.normal)
-            turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n).coeffs()
-            self.orientation = tuple(float(x) for x in turn)  # type: ignore[assignment]
+            rotation = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n).coeffs()
+            self.orientation = tuple(float(x) for x in rotation)  # type: ignore[assignment]
         return self
 
     def made(self, folder: Path) -> Shape:

@@ -1,11 +1,11 @@
-"""Opens a world: a file by its path, one of a folder's files by its name, or a function; with some values replaced.
+"""Opens a world: a file by its path, a file of a folder by its name, or a function; replaces some of its values.
 
     open_world("clutter", {"materials.surface.stiffness": 1e9, "bodies.ball.velocity": [1, 0, 0]}, folder=worlds)
     open_world("my_scenes:tower", {"floors": 5})     # an entry point of group haptic_worlds
     open_world("mug.stl", {"density": 700.0})        # a URDF, an MJCF model or a mesh, on a table beside a finger
 
 An entry names a value of the file by its keys; an item of a list is named by its number or by its `name`. The entries
-of a function are its arguments; a URDF, an MJCF model and a mesh are opened by the function `TOUCHED_FILE`.
+of a function are its arguments. The function `TOUCHED_FILE` opens a URDF, an MJCF model and a mesh.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from haptic_files import FileError, kind_of, listed, read_yaml
 
 #: group of the entry points of functions that make a world
 ENTRY_POINTS = "haptic_worlds"
-#: function of the world of a file that a tool touches
+#: function of the world with a file's bodies and a tool
 TOUCHED_FILE = "convex_contact.scenes.touched_file:touched_file"
 #: module:function
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def open_world(source: str, values: Mapping[str, Any] | None = None, folder: Path | None = None) -> World:
-    """The world of a source.
+    """Returns the world of a source.
 
     Args:
-        source: Path of a YAML file, name of one in the folder, module:function, or path of a URDF, an MJCF model or
+        source: path of a YAML file, name of a file in the folder, module:function, or path of a URDF, an MJCF model or
             a mesh.
-        values: What replaces a value of the file, by its keys with dots between them; or the function's arguments.
-        folder: Where worlds are looked for by name.
+        values: replacements of values of the file, by its keys with dots between them; or the function's arguments.
+        folder: in which worlds are searched by name.
 
     Raises:
-        WorldError: There is no such world, it is wrong, or a value has no place in it.
+        WorldError: there is no such world, it is wrong, or it does not have a value.
     """
     if _FUNCTION.fullmatch(source):
         return _called(source, dict(values or {}))
@@ -67,15 +67,15 @@ def entry_point_value(source: str) -> str:
 
 
 def scene_world(scene: Any, called: str, numbers: Mapping[str, Any]) -> World:
-    """The world of a scene with other numbers than its defaults, for the function that an entry point names.
+    """Makes the world of a scene with other numbers than its defaults, for the function that an entry point names.
 
     Args:
-        scene: Dataclass of the scene's numbers, with a method `world`.
-        called: What messages call it.
-        numbers: By name.
+        scene: dataclass of the scene's numbers, with a method `world`.
+        called: name of the scene in messages.
+        numbers: by name.
 
     Raises:
-        WorldError: There is no such number, or it is impossible.
+        WorldError: there is no such number, or it is impossible.
     """
     names = [field.name for field in fields(scene)]
     unknown = sorted(numbers.keys() - set(names))
@@ -102,21 +102,21 @@ def _replace(name: str, document: Any, values: Mapping[str, Any]) -> None:
     """Replaces values of a document.
 
     Raises:
-        WorldError: A key leads nowhere.
+        WorldError: the document has no such key.
     """
     for path, value in values.items():
-        *way, last = path.split(".")
-        at, walked = document, name
-        for key in way:
-            at = at[_place(at, key, path, walked)]
-            walked += f".{key}"
+        *parents, last = path.split(".")
+        at, reached = document, name
+        for key in parents:
+            at = at[_key(at, key, path, reached)]
+            reached += f".{key}"
         if isinstance(at, dict):
             at[last] = value
         else:
-            at[_place(at, last, path, walked)] = value
+            at[_key(at, last, path, reached)] = value
 
 
-def _place(at: Any, key: str, path: str, walked: str) -> Any:
+def _key(at: Any, key: str, path: str, reached: str) -> Any:
     """Returns the key of a mapping, or the index in a list, that a part of an entry's path names."""
     if isinstance(at, dict) and key in at:
         return key
@@ -126,7 +126,7 @@ def _place(at: Any, key: str, path: str, walked: str) -> Any:
         for i, item in enumerate(at):
             if isinstance(item, dict) and item.get("name") == key:
                 return i
-    raise WorldError(f"entry {path}: {walked} has no {key!r}, it is {kind_of(at)}")
+    raise WorldError(f"entry {path}: {reached} has no {key!r}, it is {kind_of(at)}")
 
 
 def _called(source: str, arguments: dict[str, Any]) -> World:
@@ -142,7 +142,7 @@ def _called(source: str, arguments: dict[str, Any]) -> World:
         made = function(**{key: _number(value) for key, value in arguments.items()})
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         if source == TOUCHED_FILE and isinstance(error, WorldError):
-            raise  # it names the file
+            raise  # the message names the file
         raise WorldError(f"{source}: {' '.join(str(error).split())}") from None
     if not isinstance(made, World):
         raise WorldError(f"{source}: expected a World, got {type(made).__name__}")
@@ -150,7 +150,7 @@ def _called(source: str, arguments: dict[str, Any]) -> World:
 
 
 def _number(value: Any) -> Any:
-    """A text such as 1e7, which YAML does not take for a number, as one."""
+    """Converts a text such as 1e7, which YAML does not read as a number; returns other values unchanged."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:

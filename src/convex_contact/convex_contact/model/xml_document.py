@@ -1,8 +1,8 @@
-"""XML documents of files that are not checked yet, as elements with the numbers of their lines.
+"""Untrusted XML documents, as elements with the numbers of their lines.
 
-The parser refuses document types, so that no entity expands and no other file is opened, and documents that are nested
-deeper or have more elements than a robot needs. Its errors give the line and the expectation; they do not quote the
-file.
+The parser refuses document types, so that no entity expands and no other file is opened. It also refuses documents that
+are nested deeper or have more elements than a robot needs. Its errors give the line and the expectation; they do not
+quote the file.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ MAX_ELEMENTS = 200_000
 MAX_NAME = 120
 #: largest size of a length, an angle, a mass or a moment of inertia in SI units
 LARGEST = 1e9
-#: what is no infinity
+#: largest finite number
 MAX_FLOAT = sys.float_info.max
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 class XmlError(ContactError, ValueError):
-    """A document is not what is expected: one line with the location, without the file's name and texts."""
+    """A document is not as expected: one line with the location, without the file's name and texts."""
 
 
 @dataclass(slots=True)
@@ -40,11 +40,11 @@ class Element:
     """An element of a document, without its texts.
 
     Attributes:
-        tag: Its name, with the prefix of its namespace.
-        attributes: Their values by name.
-        line: Where it begins, from 1.
-        children: The elements in it.
-        file: Name of the file, if it is not the one that the user named.
+        tag: name with the prefix of its namespace.
+        attributes: values by name.
+        line: first line, from 1.
+        children: elements in this one.
+        file: name of the file, if it is not the one that the user named.
     """
 
     tag: str
@@ -55,22 +55,22 @@ class Element:
 
     @property
     def place(self) -> str:
-        """Its file, if that is another one, and line."""
+        """Line of the element, after its file if that is another one."""
         return f"{self.file}: line {self.line}" if self.file else f"line {self.line}"
 
     def error(self, message: str, attribute: str = "") -> XmlError:
-        """An error at this element, whose tag must be a known one."""
+        """Makes an error at this element, whose tag must be a known one."""
         return XmlError(f"{self.place}: {self.tag}: {f'{attribute}: ' if attribute else ''}{message}")
 
     def all(self, tag: str) -> list[Element]:
-        """The children with a tag."""
+        """Returns the children with a tag."""
         return [child for child in self.children if child.tag == tag]
 
     def one(self, tag: str) -> Element | None:
-        """The child with a tag, None without one.
+        """Returns the child with a tag; None without one.
 
         Raises:
-            XmlError: There are several.
+            XmlError: there are several.
         """
         found = self.all(tag)
         if len(found) > 1:
@@ -78,10 +78,10 @@ class Element:
         return found[0] if found else None
 
     def required(self, tag: str) -> Element:
-        """The child with a tag.
+        """Returns the child with a tag.
 
         Raises:
-            XmlError: There is none, or there are several.
+            XmlError: there is none, or there are several.
         """
         found = self.one(tag)
         if found is None:
@@ -89,10 +89,10 @@ class Element:
         return found
 
     def name(self, attribute: str = "name") -> str:
-        """The value of an attribute that names something.
+        """Returns the value of an attribute that is a name.
 
         Raises:
-            XmlError: It is missing, empty, longer than `MAX_NAME`, or has characters that are not printable.
+            XmlError: the value is missing, empty, longer than `MAX_NAME`, or has characters that are not printable.
         """
         value = self.attributes.get(attribute, "")
         if not 0 < len(value) <= MAX_NAME or not value.isprintable():
@@ -104,17 +104,17 @@ class Element:
         self, attribute: str, count: int, default: str | None = None, *, minimum: float = -math.inf,
         largest: float = LARGEST,
     ) -> tuple[float, ...]:  # fmt: skip
-        """The numbers of an attribute.
+        """Returns the numbers of an attribute.
 
         Args:
-            attribute: Its name.
-            count: How many numbers it has.
-            default: What stands for a missing one; None: it must not be missing.
-            minimum: Least number.
-            largest: Largest absolute value.
+            attribute: name of the attribute.
+            count: count of numbers.
+            default: text for a missing attribute; None: it must not be missing.
+            minimum: least number.
+            largest: largest absolute value.
 
         Raises:
-            XmlError: It is missing, its length differs, or a number is out of its bounds.
+            XmlError: the attribute is missing, its length differs, or a number is out of its bounds.
         """
         text = self.attributes.get(attribute, default)
         words = [] if text is None else text.split()
@@ -128,27 +128,27 @@ class Element:
         return values
 
     def number(self, attribute: str, default: str | None = None, **bounds: float) -> float:
-        """The number of an attribute; see :meth:`numbers`."""
+        """Returns the number of an attribute; see :meth:`numbers`."""
         return self.numbers(attribute, 1, default, **bounds)[0]
 
     def _kind(self, attribute: str) -> str:
         return kind_of(self.attributes.get(attribute))
 
     def written(self, *attributes: str, **others: str) -> str:
-        """This element as XML with some of its attributes, as they are, and others, without its children."""
+        """Returns this element as XML with some of its attributes and with others, without its children."""
         given = {name: self.attributes[name] for name in attributes if name in self.attributes} | others
         return f"<{' '.join((self.tag, *(f'{name}={quoteattr(value)}' for name, value in given.items())))}/>"
 
 
 def parse_xml(content: bytes, file: str = "") -> Element:
-    """The root of an XML document.
+    """Returns the root of an XML document.
 
     Args:
-        content: Of the file.
-        file: Its name, if it is not the one that the user named.
+        content: of the file.
+        file: name of the file, if it is not the one that the user named.
 
     Raises:
-        XmlError: It is not XML, has a document type, or exceeds `MAX_DEPTH` or `MAX_ELEMENTS`.
+        XmlError: it is not XML, has a document type, or exceeds `MAX_DEPTH` or `MAX_ELEMENTS`.
     """
     parser = expat.ParserCreate()
     above: list[Element] = [Element("", {}, 0)]

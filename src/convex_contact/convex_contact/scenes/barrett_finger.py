@@ -1,21 +1,21 @@
-"""A finger whose gears let go of one joint when it is blocked (Castro et al., section XII-C, Figs. 23 and 24).
+"""A finger with a clutch that releases one joint when it is blocked (Castro et al., section XII-C, Figs. 23 and 24).
 
-One motor turns both joints of a finger through worm drives. The proximal gear is a nut on a thread of the proximal
-worm's shaft; wound down, it is pressed on a washer, whose friction locks it to the shaft: the clutch is engaged. When
-the proximal link is blocked, the torque in the clutch grows until the gear slips, unwinds and leaves the washer. The
+One motor drives both joints of a finger through worm drives. The proximal gear is a nut on a thread of the proximal
+worm's shaft. Screwed down, it presses on a washer, whose friction locks it to the shaft: the clutch is engaged. When
+the proximal link is blocked, the torque in the clutch grows until the gear slips, unscrews and leaves the washer. The
 motor then moves the distal joint alone, and the friction of the proximal worm holds the blocked link.
 
 The paper gives the motor's speed and effort limits, the step, the frictions, and the order of events. All other numbers
 are chosen here: module 0.5 mm; a pinion of 8 teeth, which moves a quarter of a tooth's thickness in the paper's step;
-gears of 20 and 15 teeth and wheels of 50, so that the motor turns 125 times for a turn of the proximal link and 93.75
-times for one of the distal wheel; a left-handed thread with a lead of 0.5 mm.
+gears of 20 and 15 teeth and wheels of 50. The motor makes 125 revolutions for one of the proximal link and 93.75
+for one of the distal wheel. The thread is left-handed with a lead of 0.5 mm.
 
 Seven degrees of freedom: motor; proximal worm; proximal gear on its thread ("wind", and "slide", which a holonomic
 screw couples to it); proximal link with its wheel; distal worm; distal wheel; distal link. The pulley, another
-holonomic constraint, holds the last two together.
+holonomic constraint, couples the last two.
 
 Frames: z along the shafts, y along the axes of wheels and joints, the origin in the middle of the proximal worm.
-Nothing weighs: the finger closes in a horizontal plane.
+There is no gravity: the finger closes in a horizontal plane.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ PINION_WIDTH, GEAR_WIDTH, WHEEL_WIDTH = 3.5e-3, 2e-3, 2e-3
 WORM_RADIUS = 2.5e-3
 #: height of the gears over the middle of the worms, and from the proximal to the distal shaft, m
 GEAR_HEIGHT, SHAFT_DISTANCE = 12e-3, 11e-3
-#: lead of the thread, m, left-handed; inner and outer radius of the face that rubs on the washer, m
+#: lead of the thread, m, left-handed; inner and outer radius of the gear's friction face on the washer, m
 THREAD_LEAD, RING = 0.5e-3, (2.5e-3, 3.5e-3)
 #: radius and thickness of the washer, m; from the gear's middle down to its face, m
 WASHER, FACE = (5e-3, 0.8e-3), 1.5e-3
-#: length of the proximal link, its radius and that of the obstacle, where the obstacle is along the link, m
+#: length of the proximal link, its radius and that of the obstacle, position of the obstacle along the link, m
 LINK, THICKNESS, REACH = 0.07, 5e-3, 0.05
 #: inertia of the rotor, and of the distal shaft with its gear, kg m^2
 ROTOR, DISTAL_SHAFT = 5e-8, 1.5e-8
-#: the distal joint starts as many teeth of its wheel from the proximal link's line
+#: angle between distal joint and proximal link at the start, in teeth of the distal wheel
 DISTAL_START = 2
-#: puts what has its axis along z with it along y, and keeps x: a quarter turn about x, quaternion (x, y, z, w)
+#: rotation that moves an axis along z to y and keeps x: a quarter turn about x, quaternion (x, y, z, w)
 ACROSS = (-math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))
 
 _MAY_VANISH = ("clutch_friction", "friction_ratio", "dissipation", "backlash", "clutch_gap", "joint_damping")
@@ -65,26 +65,26 @@ _MAY_VANISH = ("clutch_friction", "friction_ratio", "dissipation", "backlash", "
 
 @dataclass(frozen=True)
 class Finger:
-    """Numbers of the scene.
+    """Parameters of the scene.
 
     Attributes:
-        motor_speed: Of the motor, rad/s.
-        loading_effort: Limit of its effort while it winds the clutch up, N m.
-        driving_effort: Limit while it drives, N m.
-        motor_gain: Derivative gain of its controller, N m s/rad.
-        loading_time: When it is reversed, s.
-        clutch_friction: Between proximal gear and washer.
-        friction_ratio: Friction of the worms over the tangent of their lead angle; above 1 they hold their wheels.
-        clutch_gap: From the gear to the washer at the start, m.
-        clutch_modulus: Hydroelastic modulus of the washer, Pa.
-        obstacle_angle: Of the proximal link when it meets the obstacle, rad.
-        obstacle_stiffness: N/m.
-        modulus: Hydroelastic modulus of the compliant teeth, Pa.
-        dissipation: Hunt and Crossley's, of all contacts, s/m.
-        joint_damping: Of both finger joints, the load that the motor drives against, N m s/rad.
-        backlash: Of every pair of teeth at the pitch line, m.
-        slices: Edges of a worm per turn, a whole number.
-        flank: Edges of a flank of wheels and gears, a whole number.
+        motor_speed: of the motor [rad/s].
+        loading_effort: limit of its effort while it loads the clutch [N m].
+        driving_effort: limit while it drives [N m].
+        motor_gain: derivative gain of its controller [N m s/rad].
+        loading_time: time at which it is reversed [s].
+        clutch_friction: between proximal gear and washer.
+        friction_ratio: friction of the worms over the tangent of their lead angle; above 1 they hold their wheels.
+        clutch_gap: from the gear to the washer at the start [m].
+        clutch_modulus: hydroelastic modulus of the washer [Pa].
+        obstacle_angle: of the proximal link when it meets the obstacle [rad].
+        obstacle_stiffness: [N/m].
+        modulus: hydroelastic modulus of the compliant teeth [Pa].
+        dissipation: Hunt and Crossley's, of all contacts [s/m].
+        joint_damping: of both finger joints, the load that the motor drives against [N m s/rad].
+        backlash: of every pair of teeth at the pitch line [m].
+        slices: edges of a worm per revolution, a whole number.
+        flank: edges of a flank of wheels and gears, a whole number.
     """
 
     motor_speed: float = 200.0
@@ -117,12 +117,12 @@ class Finger:
 
     @property
     def worm(self) -> Worm:
-        """Both worms."""
+        """Shape of both worms."""
         return Worm(MODULE, WORM_ANGLE, WORM_RADIUS, backlash=self.backlash, slices=int(self.slices))
 
     @property
     def wheel(self) -> SpurGear:
-        """Both worm wheels, with a gap where the worm is."""
+        """Shape of both worm wheels, with a gap at the worm."""
         lead = self.worm.lead_angle
         return SpurGear(
             WHEEL_TEETH, MODULE, WORM_ANGLE, WHEEL_WIDTH, helix_angle=lead, flank=int(self.flank),
@@ -131,19 +131,19 @@ class Finger:
 
     @property
     def worm_friction(self) -> float:
-        """mu of the worms, (ratio) tan(lead angle)."""
+        """Friction coefficient mu of the worms, (ratio) tan(lead angle)."""
         return self.friction_ratio * math.tan(self.worm.lead_angle)
 
     @property
     def pinion(self) -> SpurGear:
-        """The motor's."""
+        """Shape of the motor's pinion."""
         return SpurGear(
             PINION_TEETH, MODULE, SPUR_ANGLE, PINION_WIDTH, shift=SHIFT, addendum=0.9, backlash=self.backlash,
             flank=12,
         )  # fmt: skip
 
     def gear(self, teeth: int, direction: float) -> SpurGear:
-        """One that the pinion drives, in a direction (rad) of it."""
+        """Returns the gear that the pinion drives, in a direction [rad] from the pinion."""
         made = SpurGear(teeth, MODULE, SPUR_ANGLE, GEAR_WIDTH, shift=-SHIFT, addendum=1.0, flank=int(self.flank))
         phase = self.pinion.conjugate_phase(made, direction)
         return SpurGear(**{f.name: getattr(made, f.name) for f in fields(made)} | {"phase": phase})
@@ -152,29 +152,29 @@ class Finger:
 
     @property
     def clutch_radius(self) -> float:
-        """(2/3) (R^3 - r^3)/(R^2 - r^2), the arm of the friction of a ring under even pressure, m."""
+        """Lever arm (2/3) (R^3 - r^3)/(R^2 - r^2) of the friction of a ring under even pressure [m]."""
         r, R = RING
         return 2.0 / 3.0 * (R**3 - r**3) / (R**2 - r**2)
 
     def clutch_force(self, torque: float) -> float:
-        """With which a torque (N m) winds the gear on the washer, T/(p/2 pi + mu r), N."""
+        """Returns the force T/(p/2 pi + mu r) [N] of the gear on the washer that a torque [N m] produces."""
         return torque / (THREAD_LEAD / math.tau + self.clutch_friction * self.clutch_radius)
 
     def breakaway_torque(self, force: float) -> float:
-        """That turns the gear back off the washer it presses with a force (N), F (mu r - p/2 pi), N m."""
+        """Returns the torque F (mu r - p/2 pi) [N m] that unscrews a gear pressed on the washer with a force F [N]."""
         return force * (self.clutch_friction * self.clutch_radius - THREAD_LEAD / math.tau)
 
     # --- scene -----------------------------------------------------------------------------------------------
 
     @property
     def motor_position(self) -> tuple[float, float]:
-        """x and y of the motor's axis, m."""
+        """x and y of the motor's axis [m]."""
         near, far = ((PINION_TEETH + z) * MODULE / 2 for z in (PROXIMAL_TEETH, DISTAL_TEETH))
         y = (near**2 - far**2 + SHAFT_DISTANCE**2) / (2.0 * SHAFT_DISTANCE)
         return -math.sqrt(near**2 - y**2), y
 
     def world(self) -> World:
-        """The scene: trees "motor", "proximal", "distal" (shafts) and "finger", and the body "obstacle"."""
+        """Makes the scene: trees "motor", "proximal", "distal" (shafts) and "finger", and the body "obstacle"."""
         world = World((0.0, 0.0, 0.0))
         x, y = self.motor_position
         world.add_urdf("motor", _DATA / "shaft.urdf", position=(x, y, 0.0), armature=ROTOR)
@@ -191,14 +191,14 @@ class Finger:
         )
         world.couple_joints("proximal", "slide", "wind", ratio=-THREAD_LEAD / math.tau)
         world.couple_joints("finger", "distal", "wheel")
-        turned = (self.loading_time,)
+        reversal_times = (self.loading_time,)
         world.actuate_joint(
             "motor",
             "turn",
             proportional_gain=0.0,
             derivative_gain=self.motor_gain,
-            target_velocity=StepFunction(turned, (-self.motor_speed, self.motor_speed)),
-            effort_limit=StepFunction(turned, (self.loading_effort, self.driving_effort)),
+            target_velocity=StepFunction(reversal_times, (-self.motor_speed, self.motor_speed)),
+            effort_limit=StepFunction(reversal_times, (self.loading_effort, self.driving_effort)),
         )
         self._add_meshes(world)
         self._add_link_and_obstacle(world, center)
@@ -259,9 +259,9 @@ class Finger:
 
 
 def barrett_finger(**numbers: Any) -> World:
-    """The scene with other numbers than those of :class:`Finger`.
+    """Makes the scene with other numbers than those of :class:`Finger`.
 
     Raises:
-        WorldError: There is no such number, or it is impossible.
+        WorldError: there is no such number, or it is impossible.
     """
     return scene_world(Finger, "finger", numbers)

@@ -1,4 +1,4 @@
-"""Exact results that simulations are compared with: gliding distance, rolling, rest and friction in contact surfaces.
+"""Exact results for comparison with simulations: gliding distance, rolling, rest and friction in contact surfaces.
 
 Equations are those of Castro, Han, Masterjohn (Table I) where a number is given, else elementary mechanics.
 """
@@ -13,14 +13,14 @@ from scipy.optimize import brentq
 
 
 def gliding_time(approximation: str, period: float, relaxation_time: float = 0.0) -> float:
-    """Gives t of the gap mu |v_t| t at which a sliding body glides (Table I), s.
+    """Returns t of the gap mu |v_t| t at which a sliding body glides (Table I) [s].
 
-    It is dt + tau_d of SAP, dt of Similar, and 0 of Lagged.
+    It is dt + tau_d for SAP, dt for Similar, and 0 for Lagged.
 
     Args:
-        approximation: Name.
-        period: dt, s.
-        relaxation_time: tau_d, s.
+        approximation: name.
+        period: dt [s].
+        relaxation_time: tau_d [s].
     """
     if approximation == "sap":
         return period + relaxation_time
@@ -28,61 +28,61 @@ def gliding_time(approximation: str, period: float, relaxation_time: float = 0.0
 
 
 def sliding_time(speed: float, friction: float, gravity: float) -> float:
-    """Gives 2 U0/(7 mu g), after which a uniform ball that begins to slide at U0 (m/s) without spin rolls, s."""
+    """Returns 2 U0/(7 mu g) [s], after which a uniform ball that starts to slide at U0 [m/s] without spin rolls."""
     return 2.0 * speed / (7.0 * friction * gravity)
 
 
 def rolling_speed(speed: float) -> float:
-    """Gives 5/7 U0, at which that ball rolls then, m/s: its angular momentum about the ground is constant."""
+    """Returns 5/7 U0 [m/s], at which that ball then rolls: its angular momentum about the ground is constant."""
     return 5.0 / 7.0 * speed
 
 
 def pressure_force_of_sphere(modulus: float, radius: float, depth: float) -> float:
-    """Gives the force of a compliant sphere on a rigid plane, N: int p dA of p = E (1 - r/R) over the cut.
+    """Returns the force of a compliant sphere on a rigid plane [N]: int p dA of p = E (1 - r/R) over the cut.
 
     Args:
-        modulus: E, Pa, the pressure at the centre.
-        radius: R, m.
-        depth: Of the plane below the undeformed surface, m.
+        modulus: E, the pressure at the centre [Pa].
+        radius: R [m].
+        depth: of the plane below the undeformed surface [m].
     """
     h = radius - depth
     return 2.0 * math.pi * modulus * ((radius**2 - h**2) / 2.0 - (radius**3 - h**3) / (3.0 * radius))
 
 
 def pressure_force_of_box(gradient: float, a: float, b: float, depth: float) -> float:
-    """Gives the force of a compliant box on a rigid plane along a face, N: int p dA of p = g min(depth, d_rim).
+    """Returns the force of a compliant box on a rigid plane along a face [N]: int p dA of p = g min(depth, d_rim).
 
     Args:
-        gradient: g of the pressure, Pa/m.
-        a: Half side of the face, m.
-        b: The other half side, m.
-        depth: Of the plane below the undeformed surface, m; d_rim is a point's distance from the face's rim.
+        gradient: g of the pressure [Pa/m].
+        a: half side of the face [m].
+        b: the other half side [m].
+        depth: of the plane below the undeformed surface [m]; d_rim is a point's distance from the face's rim.
     """
     return gradient * (4.0 * a * b * depth - 2.0 * (a + b) * depth**2 + 4.0 / 3.0 * depth**3)
 
 
 def depth_of_sphere(modulus: float, radius: float, load: float) -> float:
-    """Gives the depth at which :func:`pressure_force_of_sphere` is a load (N), m."""
+    """Returns the depth [m] at which :func:`pressure_force_of_sphere` is a load [N]."""
     return float(brentq(lambda depth: pressure_force_of_sphere(modulus, radius, depth) - load, 0.0, radius))
 
 
 def depth_of_box(gradient: float, half_sides: ArrayLike, load: float) -> float:
-    """Gives the depth at which :func:`pressure_force_of_box` is a load (N), m; the box has three half sides, m."""
+    """Returns the depth [m] at which :func:`pressure_force_of_box` is a load [N]; the box has three half sides [m]."""
     half = np.asarray(half_sides, dtype=float)
     a, b, most = float(half[0]), float(half[1]), 0.5 * float(half.min())
     return float(brentq(lambda depth: pressure_force_of_box(gradient, a, b, depth) - load, 0.0, most))
 
 
 def facet_depth(resolution: float, radius: float) -> float:
-    """Gives l^2/(6 R), by which flat faces of size l (m) lie below a sphere of radius R (m) at most, m."""
+    """Returns l^2/(6 R) [m], the largest depth of flat faces of size l [m] below a sphere of radius R [m]."""
     return resolution**2 / (6.0 * radius)
 
 
 def sliding_deceleration(friction: float, gravity: float) -> float:
-    """Gives mu g of a body that slides on a level plane, m/s^2."""
+    """Returns mu g of a body that slides on a level plane [m/s^2]."""
     return friction * gravity
 
 
 def spinning_deceleration(friction: float, gravity: float, radius: float) -> float:
-    """Gives 4 mu g/(3 R) of a uniform disk that spins on its face, rad/s^2: (2/3) mu m g R over m R^2/2."""
+    """Returns 4 mu g/(3 R) of a uniform disk that spins on its face [rad/s^2]: (2/3) mu m g R over m R^2/2."""
     return 4.0 * friction * gravity / (3.0 * radius)

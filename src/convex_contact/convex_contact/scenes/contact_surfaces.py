@@ -17,14 +17,14 @@ from convex_contact.scenes import closed_forms
 
 @dataclass(frozen=True)
 class ClosedForms:
-    """What the bodies of the world do.
+    """Closed-form results for the bodies of the world.
 
     Attributes:
-        ball_depth: Of the ball on the floor at rest, m.
-        lid_depth: Of the lid on the pad at rest, m.
-        polyhedron: Depth of the ball's faces below the sphere at most, m.
-        sliding: Deceleration of the block, m/s^2.
-        spinning: Deceleration of the disk, rad/s^2.
+        ball_depth: penetration of the ball on the floor at rest [m].
+        lid_depth: penetration of the lid on the pad at rest [m].
+        polyhedron: largest depth of the ball's faces below the sphere [m].
+        sliding: deceleration of the block [m/s^2].
+        spinning: deceleration of the disk [rad/s^2].
     """
 
     ball_depth: float
@@ -35,10 +35,10 @@ class ClosedForms:
 
 
 def compliant_geometry(world: World, name: str) -> tuple[Geometry, Hydroelastic]:
-    """Gives the geometry of a compliant body, and its pressure field.
+    """Returns the geometry of a compliant body, and the parameters of its pressure field.
 
     Raises:
-        WorldError: The body is not compliant.
+        WorldError: the body is not compliant.
     """
     geometry = world.bodies[world.number(name)].geometries[0]
     if not isinstance(geometry.hydroelastic, Hydroelastic):
@@ -47,7 +47,7 @@ def compliant_geometry(world: World, name: str) -> tuple[Geometry, Hydroelastic]
 
 
 def touching_heights(world: World) -> dict[str, float]:
-    """Gives the heights of ball and lid at which they begin to touch, m."""
+    """Returns the heights of ball and lid at which they begin to touch [m]."""
     pad = world.bodies[world.number("pad")]
     top = float(pad.placement.position[2] + pad.geometries[0].shape.extent[2])
     return {
@@ -60,7 +60,7 @@ def closed_forms_of(world: World) -> ClosedForms:
     """Computes the closed forms from the numbers of a world.
 
     Raises:
-        WorldError: A body is missing, or not compliant.
+        WorldError: a body is missing, or not compliant.
     """
     g = float(np.linalg.norm(world.gravity))
     weight = {name: g * world.bodies[world.number(name)].mass for name in ("ball", "lid")}

@@ -1,7 +1,7 @@
-"""The mesh of a FinRay finger: two walls that meet at the tip, and ribs between them that bend it round what it holds.
+"""Mesh of a FinRay finger: two walls that meet at the tip, and ribs between them that make it wrap around an object.
 
-The finger lies in the plane of x (from the base to the tip) and y; the wall that grips faces -y, and z runs across its
-width. Ribs are one cell thick, walls a few, and the profile's nodes repeat across the width; each cell is cut
+The finger lies in the plane of x (from the base to the tip) and y; the gripping wall faces -y, and z runs across its
+width. Ribs are one cell thick, walls a few, and the profile's nodes repeat across the width; each cell is divided
 into six tetrahedra about its diagonal.
 """
 
@@ -18,18 +18,18 @@ from convex_contact.problem import checks
 
 @dataclass(frozen=True)
 class FinRay:
-    """Numbers of a finger.
+    """Dimensions and mesh parameters of a finger.
 
     Attributes:
-        length: From the base to the tip, m.
-        depth: Of the base, from the gripping wall to the back, m.
-        width: m.
-        thickness: Of the walls, m.
-        rib_thickness: m.
-        ribs: Number of them.
-        cells: Along the walls before, between and after the ribs.
-        through: Cells across the thickness of a wall.
-        layers: Cells across the width.
+        length: from the base to the tip [m].
+        depth: of the base, from the gripping wall to the back [m].
+        width: [m].
+        thickness: of the walls [m].
+        rib_thickness: [m].
+        ribs: number of ribs.
+        cells: along the walls before, between and after the ribs.
+        through: cells across the thickness of a wall.
+        layers: cells across the width.
     """
 
     length: float = 0.09
@@ -54,7 +54,7 @@ class FinRay:
             raise ValueError(f"thickness: expected walls that leave room between them, got {self.thickness!r}")
 
     def outline(self) -> np.ndarray:
-        """Triangles (k, 3) of the mesh's vertices that show its shape: both sides, and bands across the width."""
+        """Returns triangles (k, 3) of the mesh's vertices that outline it: both sides, and bands across the width."""
         _, cells = self._profile()
         used, number = np.unique(np.array(cells), return_inverse=True)
         low = np.arange(len(used)) * (self.layers + 1)
@@ -74,7 +74,7 @@ class FinRay:
         return np.array(triangles)
 
     def mesh(self) -> tuple[TetrahedralMesh, np.ndarray, np.ndarray]:
-        """The mesh, the vertices of the gripping face between base and tip, and those of the base."""
+        """Returns the mesh, the vertices of the gripping face between base and tip, and those of the base."""
         nodes, cells = self._profile()
         n, across = len(nodes), self.layers + 1
         z = np.linspace(-0.5 * self.width, 0.5 * self.width, across)
@@ -106,13 +106,13 @@ class FinRay:
         return TetrahedralMesh(vertices, t, groups), np.flatnonzero(front), np.flatnonzero(base)
 
     def _profile(self) -> tuple[np.ndarray, list[tuple[int, int, int, int]]]:
-        """Nodes (n, 2) and cells, corners in turn.
+        """Returns nodes (n, 2) and cells, their corners in order.
 
         Stations run along both walls; a rib joins the inner sides of two cells that face each other.
         """
         L, D, t = self.length, self.depth, self.thickness
         pieces = self.ribs + 1
-        # stations: the feet of each rib are a cell of their own
+        # stations: the feet of each rib are a separate cell
         stations, feet = [0.0], []
         pitch = L / pieces
         for rib in range(1, pieces):
@@ -126,8 +126,8 @@ class FinRay:
         # the back runs from (0, D) to the tip, where both walls are one
         tip = 2.0 * t
         outer = D + (tip - D) * s / L
-        share = np.linspace(0.0, 1.0, self.through + 1)
-        rows = [share_ * t + 0.0 * s for share_ in share] + [outer - (1.0 - share_) * t for share_ in share]
+        fractions = np.linspace(0.0, 1.0, self.through + 1)
+        rows = [x * t + 0.0 * s for x in fractions] + [outer - (1.0 - x) * t for x in fractions]
         nodes = np.concatenate([np.column_stack([s, row]) for row in rows]).tolist()
         front, back = self.through * m, (self.through + 1) * m  # where the inner sides' nodes begin
         merged = {back + m - 1: front + m - 1}  # at the last station they coincide

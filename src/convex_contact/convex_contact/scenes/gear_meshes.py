@@ -1,7 +1,7 @@
-"""Meshes of gears for hydroelastic contact, made from the numbers that name a gear.
+"""Meshes of gears for hydroelastic contact, made from the standard parameters of gears.
 
-Every gear is made of its teeth alone, each a prism or a helical bar that reaches into the wheel's body: what lies
-deeper touches nothing. The outline of a tooth is given by two flanks from the root to the tip; stations carry it along
+Every gear consists of its teeth alone, each a prism or a helical bar that reaches into the wheel's body: deeper
+parts have no contact. Two flanks from the root to the tip form the outline of a tooth; it is extruded along stations of
 the tooth. Compliant teeth have a pressure that is zero on the outline and at both ends and grows as E d/H inwards.
 Here d is the distance from the outline and H half the tooth's thickness at the pitch line: a flank has the
 foundation stiffness E/H per area.
@@ -11,11 +11,11 @@ foundation stiffness E/H per area.
       psi(r) = (pi/2 + 2 x tan a)/z - j/(2 r_p) + inv a - inv a_r,    cos a_r = r_b/r,  inv a = tan a - a,
 
   z teeth of module m and pressure angle a, profile shift x, backlash j, r_p = m z/2, r_b = r_p cos a. Below the base
-  circle r_b the flank is radial. Two such gears turn at the ratio of their teeth at any phase.
-* :class:`Worm`: a rack of the same module and pressure angle wound round a shaft (an Archimedean worm, ZA): its section
-  with any plane through the axis is the rack with straight flanks, and each turn moves the rack by its lead. In the
-  plane through the worm's axis across the wheel's, rack and involute wheel are conjugate.
-* :func:`ring`: a flat ring, such as the face of a gear that rubs on a washer.
+  circle r_b the flank is radial. Two such gears rotate at the ratio of their teeth at any phase.
+* :class:`Worm`: a rack of the same module and pressure angle around a shaft (an Archimedean worm, ZA): its section
+  with any plane through the axis is the rack with straight flanks, and each revolution moves the rack by its lead. In
+  the plane through the worm's axis across the wheel's, rack and involute wheel are conjugate.
+* :func:`ring`: a flat ring, such as the friction face of a gear on a washer.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ class SpurGear:
     """An involute gear about the z axis of its frame, the axis of a tooth in direction `phase` at z = 0.
 
     Attributes:
-        teeth: Number of teeth z.
-        module: m, pitch diameter over the number of teeth, m.
-        pressure_angle: a, rad.
-        width: Of the face, along z, m.
-        shift: Profile shift x, in modules; of two gears at the standard distance they add up to zero.
-        addendum: Height of the tip over the (shifted) pitch circle, in modules.
-        dedendum: Depth of the root below it, in modules.
-        backlash: j, what a tooth lacks of its full thickness at the pitch circle, m.
-        helix_angle: Of the teeth at the pitch circle against the axis, rad; positive is right-handed.
-        phase: Direction of the axis of a tooth, rad.
-        flank: Edges of a flank.
-        slices: Edges along a helical tooth.
+        teeth: number of teeth z.
+        module: m, pitch diameter over the number of teeth [m].
+        pressure_angle: a [rad].
+        width: of the face, along z [m].
+        shift: profile shift x, in modules; for two gears at the standard distance the shifts add up to zero.
+        addendum: height of the tip over the (shifted) pitch circle, in modules.
+        dedendum: depth of the root below it, in modules.
+        backlash: j, reduction of a tooth's thickness at the pitch circle [m].
+        helix_angle: of the teeth at the pitch circle against the axis [rad]; positive is right-handed.
+        phase: direction of the axis of a tooth [rad].
+        flank: edges of a flank.
+        slices: edges along a helical tooth.
 
     Raises:
-        ValueError: A value is out of its bounds, or the teeth are pointed.
+        ValueError: a value is out of its bounds, or the teeth are pointed.
     """
 
     teeth: int
@@ -84,33 +84,33 @@ class SpurGear:
 
     @property
     def pitch_radius(self) -> float:
-        """m z/2, m."""
+        """Pitch radius m z/2 [m]."""
         return 0.5 * self.module * self.teeth
 
     @property
     def base_radius(self) -> float:
-        """Of the circle that the involutes unwind from, m."""
+        """Radius of the base circle of the involutes [m]."""
         return self.pitch_radius * math.cos(self.pressure_angle)
 
     @property
     def tip_radius(self) -> float:
-        """m."""
+        """Radius of the tips [m]."""
         return self.pitch_radius + self.module * (self.addendum + self.shift)
 
     @property
     def root_radius(self) -> float:
-        """m."""
+        """Radius of the roots [m]."""
         return self.pitch_radius - self.module * (self.dedendum - self.shift)
 
     def half_angle(self, radius: float) -> float:
-        """Half the angle of a tooth at a radius, rad."""
+        """Returns half the angle of a tooth at a radius [rad]."""
         at_pitch = (0.5 * math.pi + 2.0 * self.shift * math.tan(self.pressure_angle)) / self.teeth
         at_pitch -= 0.5 * self.backlash / self.pitch_radius
         here = math.acos(min(self.base_radius / radius, 1.0))
         return at_pitch + _involute(self.pressure_angle) - _involute(here)
 
     def mesh(self, modulus: float = math.inf) -> Mesh:
-        """The teeth: compliant with the hydroelastic modulus E (Pa), or rigid if that is infinite."""
+        """Makes the teeth: compliant with the hydroelastic modulus E [Pa], or rigid if that is infinite."""
         lowest = max(self.base_radius, self.root_radius)
         rolled = [math.tan(math.acos(self.base_radius / r)) ** 2 for r in (lowest, self.tip_radius)]
         rolls = np.sqrt(np.linspace(rolled[0], rolled[1], self.flank + 1))  # edges of equal length
@@ -124,8 +124,8 @@ class SpurGear:
         z = _stations(self.width, self.slices if self.helix_angle else 1, 0.5 * self.module, math.isfinite(modulus))
 
         def station(direction: float, height: float) -> Station:
-            turn = direction + twist * height
-            return lambda p: np.column_stack([p @ _turned(turn).T, np.full(len(p), height)])
+            angle = direction + twist * height
+            return lambda p: np.column_stack([p @ _rotation_2d(angle).T, np.full(len(p), height)])
 
         left = radius[:, None] * np.column_stack([np.cos(half), np.sin(half)])
         bars = []
@@ -135,9 +135,9 @@ class SpurGear:
         return _bars(left, left * (1.0, -1.0), bars, modulus, 0.5 * self.pitch_radius * math.pi / self.teeth)
 
     def conjugate_phase(self, other: SpurGear, direction: float) -> float:
-        """Phase of another gear in a direction (rad) of this one's axis such that a tooth's middle is in a gap's."""
+        """Returns the phase of a gear in a direction [rad] from this one with a tooth in the middle of a gap."""
         pitch = math.tau / self.teeth
-        ahead = (direction - self.phase + 0.5 * pitch) % pitch - 0.5 * pitch  # of this tooth, from the line of centres
+        ahead = (direction - self.phase + 0.5 * pitch) % pitch - 0.5 * pitch  # this tooth's, from the line of centres
         return direction + math.pi + math.pi / other.teeth + ahead * self.teeth / other.teeth
 
 
@@ -146,19 +146,19 @@ class Worm:
     """A worm about the z axis of its frame; the middle of a thread crosses the xz plane at x > 0 and z = 0.
 
     Attributes:
-        module: m, axial pitch over pi, m.
-        pressure_angle: a of the flanks in the axial section, rad.
-        pitch_radius: Of the cylinder on which the thread is as wide as its gap, m.
-        turns: Length of the thread over its pitch.
-        starts: Number of threads; positive is right-handed, as the lead angle.
-        addendum: Height of the thread over the pitch cylinder, in modules.
-        dedendum: Depth below it, in modules.
-        backlash: What the thread lacks of its full thickness, along the axis, m.
-        flank: Edges of a flank.
-        slices: Edges of a turn.
+        module: m, axial pitch over pi [m].
+        pressure_angle: a of the flanks in the axial section [rad].
+        pitch_radius: of the cylinder on which the thread is as wide as its gap [m].
+        turns: length of the thread over its pitch.
+        starts: number of threads; positive is right-handed, as the lead angle.
+        addendum: height of the thread over the pitch cylinder, in modules.
+        dedendum: depth below it, in modules.
+        backlash: reduction of the thread's thickness, along the axis [m].
+        flank: edges of a flank.
+        slices: edges of a revolution.
 
     Raises:
-        ValueError: A value is out of its bounds, or the thread is pointed.
+        ValueError: a value is out of its bounds, or the thread is pointed.
     """
 
     module: float
@@ -185,26 +185,26 @@ class Worm:
 
     @property
     def lead(self) -> float:
-        """Way of the thread along the axis per turn, m."""
+        """Displacement of the thread along the axis per revolution [m]."""
         return math.pi * self.module * self.starts
 
     @property
     def lead_angle(self) -> float:
-        """arctan(lead/(2 pi r)) at the pitch cylinder, rad."""
+        """Lead angle arctan(lead/(2 pi r)) at the pitch cylinder [rad]."""
         return math.atan2(self.lead, math.tau * self.pitch_radius)
 
     @property
     def tip_radius(self) -> float:
-        """m."""
+        """Radius of the thread's tip [m]."""
         return self.pitch_radius + self.addendum * self.module
 
     def half_width(self, radius: float) -> float:
-        """Half the thickness of the thread at a radius, along the axis, m."""
+        """Returns half the thickness of the thread at a radius, along the axis [m]."""
         slope = math.tan(self.pressure_angle)
         return 0.25 * math.pi * self.module - 0.5 * self.backlash - slope * (radius - self.pitch_radius)
 
     def mesh(self, modulus: float = math.inf) -> Mesh:
-        """The thread: compliant with the hydroelastic modulus E (Pa), or rigid if that is infinite."""
+        """Makes the thread: compliant with the hydroelastic modulus E [Pa], or rigid if that is infinite."""
         root = self.pitch_radius - self.dedendum * self.module
         radius = np.concatenate([[root - 0.5 * self.module], np.linspace(root, self.tip_radius, self.flank + 1)])
         half = np.array([self.half_width(max(r, root)) for r in radius])
@@ -212,8 +212,8 @@ class Worm:
         angles = math.pi * self.turns / self.starts * np.linspace(-1.0, 1.0, count + 1)
 
         def station(start: int, angle: float) -> Station:
-            turn, height = angle + math.tau * start / self.starts, self.lead * angle / math.tau
-            c, s = math.cos(turn), math.sin(turn)
+            direction, height = angle + math.tau * start / self.starts, self.lead * angle / math.tau
+            c, s = math.cos(direction), math.sin(direction)
             return lambda p: np.column_stack([c * p[:, 0], s * p[:, 0], p[:, 1] + height])
 
         left = np.column_stack([radius, -half])
@@ -222,17 +222,17 @@ class Worm:
 
 
 def ring(inner: float, outer: float, low: float, high: float, *, around: int = 48) -> RigidSurface:
-    """A rigid ring about the z axis from z = low to high, a polygon of as many sides with its corners on the circles.
+    """Makes a rigid ring about the z axis from z = low to high, a polygon with its corners on the two circles.
 
     Args:
-        inner: Radius, m.
-        outer: Radius, m.
-        low: m.
-        high: m.
-        around: Sides.
+        inner: radius [m].
+        outer: radius [m].
+        low: [m].
+        high: [m].
+        around: number of sides.
 
     Raises:
-        ValueError: The radii or heights are in the wrong order.
+        ValueError: the radii or heights are in the wrong order.
     """
     if not 0.0 < inner < outer or not low < high or around < 3:
         raise ValueError(
@@ -264,17 +264,17 @@ def attach_mesh(
     position: Vector = (0.0, 0.0, 0.0),
     orientation: Vector = (0.0, 0.0, 0.0, 1.0),
 ) -> None:
-    """Puts a mesh on a body, such as a link of a tree from a URDF file; its shape is the cylinder that holds it.
+    """Adds a mesh to a body, such as a link of a tree from a URDF file; its shape is the cylinder around the mesh.
 
     Args:
-        world: The world.
-        body: Number or name.
-        mesh: About the z axis of its frame.
-        position: Of the mesh's frame in the body's (3,), m.
-        orientation: Quaternion (x, y, z, w).
+        world: the world.
+        body: number or name.
+        mesh: about the z axis of its frame.
+        position: of the mesh's frame in the body's frame (3,) [m].
+        orientation: quaternion (x, y, z, w).
 
     Raises:
-        WorldError: There is no such body, or a placement is wrong.
+        WorldError: there is no such body, or a pose is wrong.
     """
     number = world.number(body)
     radius = float(np.hypot(mesh.vertices[:, 0], mesh.vertices[:, 1]).max())
@@ -304,13 +304,13 @@ def _involute(angle: float) -> float:
     return math.tan(angle) - angle
 
 
-def _turned(angle: float) -> np.ndarray:
+def _rotation_2d(angle: float) -> np.ndarray:
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[c, -s], [s, c]])
 
 
 def _stations(width: float, slices: int, ramp: float, compliant: bool) -> np.ndarray:
-    """Heights of the stations; the pressure of a compliant bar rises over the first and the last slice."""
+    """Returns the heights of the stations; the pressure of a compliant bar rises over the first and the last slice."""
     ramp = min(ramp, 0.25 * width)
     if not compliant:
         return np.linspace(-0.5 * width, 0.5 * width, slices + 1)
@@ -319,10 +319,10 @@ def _stations(width: float, slices: int, ramp: float, compliant: bool) -> np.nda
 
 
 def _section(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points (p, 2), triangles and depths (p,) of a tooth between two flanks (n, 2) from the root to the tip.
+    """Returns points (p, 2), triangles and depths (p,) of a tooth between two flanks (n, 2) from root to tip.
 
-    Points in the middle stand beside all but the first and the last of each flank; the depth is the distance from the
-    outline.
+    There are points in the middle for all but the first and the last point of each flank. The depth is the distance
+    from the outline.
     """
     n = len(left)
     middle = 0.5 * (left[1:-1] + right[1:-1])
@@ -336,18 +336,18 @@ def _section(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarra
     outline = np.concatenate([left, right[::-1]])
     start, along = outline, np.roll(outline, -1, axis=0) - outline
     offset = middle[:, None] - start
-    share = np.clip(np.einsum("mki,ki->mk", offset, along) / np.einsum("ki,ki->k", along, along), 0.0, 1.0)
-    distance = np.linalg.norm(offset - share[:, :, None] * along, axis=2).min(axis=1)
+    fraction = np.clip(np.einsum("mki,ki->mk", offset, along) / np.einsum("ki,ki->k", along, along), 0.0, 1.0)
+    distance = np.linalg.norm(offset - fraction[:, :, None] * along, axis=2).min(axis=1)
     return points, np.array(triangles), np.concatenate([np.zeros(2 * n), distance])
 
 
 def _bars(
     left: np.ndarray, right: np.ndarray, bars: Sequence[Sequence[Station]], modulus: float, half_thickness: float
 ) -> Mesh:
-    """A section between two flanks, moved along stations, bar by bar; between two stations it is divided in prisms.
+    """Extrudes a section between two flanks along the stations of each bar.
 
-    Each prism is divided in three tetrahedra such that the diagonals of its sides go up to the point of higher number:
-    neighbours divide their common side alike.
+    Between two stations the bar is divided into prisms, and each prism into three tetrahedra. The diagonals of its
+    sides lead up to the point with the higher number, so that neighbours divide their common side alike.
     """
     if not modulus > 0.0:
         raise ValueError(f"modulus: expected a positive number of pascals (infinite: rigid), got {modulus!r}")
@@ -380,7 +380,7 @@ def _bars(
 
 
 def _shell(vertices: np.ndarray, tetrahedra: np.ndarray) -> RigidSurface:
-    """The surface of tetrahedra."""
+    """Returns the surface of tetrahedra."""
     faces = tetrahedra[:, ((1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1))].reshape(-1, 3)
     _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
     surface = faces[np.sort(first[count == 1])]

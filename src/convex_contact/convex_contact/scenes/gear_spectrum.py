@@ -9,11 +9,11 @@ _HARMONICS, _HALF_WIDTH = 10, 1.5
 
 
 def spectrum(values: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """Computes frequencies, Hz, and amplitudes of evenly spaced values without their straight line, with Hann's window.
+    """Computes frequencies [Hz] and amplitudes of evenly spaced values without linear trend, with Hann's window.
 
     Args:
         values: (n,).
-        period: Between the values, s.
+        period: between the values [s].
     """
     time = np.arange(len(values))
     rest = values - np.polyval(np.polyfit(time, values, 1), time)
@@ -28,8 +28,8 @@ def harmonic_power(values: np.ndarray, period: float, frequency: float) -> float
 
     Args:
         values: (n,).
-        period: Between the values, s.
-        frequency: Hz.
+        period: between the values [s].
+        frequency: [Hz].
     """
     bins, amplitude = spectrum(values, period)
     marked = np.zeros(len(bins), dtype=bool)
@@ -41,5 +41,5 @@ def harmonic_power(values: np.ndarray, period: float, frequency: float) -> float
 
 
 def harmonic_bins(count: int) -> float:
-    """Computes the fraction of the bins that :func:`harmonic_power` counts: its value for noise, of `count` values."""
+    """Computes the fraction of the bins that :func:`harmonic_power` counts: its value for noise with `count` values."""
     return float(min(1.0, _HARMONICS * 2.0 * _HALF_WIDTH / (count // 2 + 1)))

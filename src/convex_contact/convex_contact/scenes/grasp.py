@@ -1,11 +1,11 @@
-"""A gripper that holds a rod and moves it round a horizontal circle (Castro et al., section XII-B, Figs. 20 to 22).
+"""A gripper that holds a rod and moves it along a horizontal circle (Castro et al., section XII-B, Figs. 20 to 22).
 
 The paper gives the rod's density, the radius of the circle, and its dissipations; all other numbers are chosen here: a
-bar of 20 x 20 x 150 mm, held 15 mm below its upper end, whose compound-pendulum frequency is 1.65 Hz, and a gripper
-with the stroke, masses and effort of a Franka hand (`data/parallel_gripper.urdf`). One motor closes both fingers: its
-PD controller wants them shut and saturates, so that each pad presses with half its effort limit; a coupler holds them
-symmetric. Grip, rod and circle start as if they had always been: the pads bear, the rod hangs and has the hand's
-velocity.
+bar of 20 x 20 x 150 mm, held 15 mm below its upper end, with a compound-pendulum frequency of 1.65 Hz, and a gripper
+with the stroke, masses and effort of a Franka hand (`data/parallel_gripper.urdf`). One motor closes both fingers: the
+target of its PD controller is a closed gripper, and it saturates, so that each pad presses with half its effort limit.
+A coupler keeps the fingers symmetric. The simulation starts in a steady state: the pads are loaded, the rod hangs and
+has the hand's velocity.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from convex_contact.simulation.simulator import Simulator
 
 GRIPPER = Path(__file__).parents[1] / "data" / "parallel_gripper.urdf"
 GRAVITY = 9.81
-#: contact elements of a pad, and how far the outermost are from its middle, m
+#: number of contact elements of a pad, and distance of the outermost from its middle, m
 ELEMENTS, PAD = 9, 0.008
-#: from the pads' middle up to the palm, m
+#: distance from the pads' middle up to the palm, m
 PALM = 0.05
-#: a rod that no pad has borne for so long is lost, s: it has fallen 5 cm
+#: time without force from the pads after which the rod is lost, s: it has fallen 5 cm
 LOST = 0.1
-#: of the fingers' PD controller: N/m, N s/m
+#: gains of the fingers' PD controller: N/m, N s/m
 PROPORTIONAL_GAIN, DERIVATIVE_GAIN = 5e3, 20.0
-#: inertia of the motor as either finger sees it, kg
+#: inertia of the motor reflected to either finger, kg
 ROTOR = 0.2
 
 
 @dataclass(frozen=True)
 class Grasp:
-    """Numbers of the scene.
+    """Parameters of the scene.
 
     Attributes:
-        frequency: Of the circle, Hz; 0: the hand is still.
-        circle_radius: m.
-        length: Of the rod, m.
-        width: Of its square section, m.
-        density: kg/m^3.
-        overhang: From the pads' middle to the rod's upper end, m.
-        effort_limit: Of the motor that closes both fingers, N.
-        stiffness: Combined, of each of the nine contact elements of a pad, N/m.
-        dissipation: Combined, Hunt and Crossley's, s/m.
-        relaxation_time: Combined, of SAP, s.
-        friction: Combined.
+        frequency: of the circle [Hz]; 0: the hand is at rest.
+        circle_radius: [m].
+        length: of the rod [m].
+        width: of its square section [m].
+        density: [kg/m^3].
+        overhang: from the pads' middle to the rod's upper end [m].
+        effort_limit: of the motor that closes both fingers [N].
+        stiffness: combined, of each of the nine contact elements of a pad [N/m].
+        dissipation: combined, Hunt and Crossley's [s/m].
+        relaxation_time: combined, of SAP [s].
+        friction: combined.
     """
 
     frequency: float = 1.5
@@ -83,32 +83,32 @@ class Grasp:
 
     @property
     def mass(self) -> float:
-        """Of the rod, kg."""
+        """Mass of the rod [kg]."""
         return self.density * self.width**2 * self.length
 
     @property
     def arm(self) -> float:
-        """From the pads' middle down to the rod's centre of mass, m."""
+        """Distance from the pads' middle down to the rod's centre of mass [m]."""
         return 0.5 * self.length - self.overhang
 
     @property
     def pendulum_frequency(self) -> float:
-        """Of the rod about the line between the pads, sqrt(m g c/(I + m c^2))/(2 pi), Hz."""
+        """Frequency of the rod about the line between the pads, sqrt(m g c/(I + m c^2))/(2 pi) [Hz]."""
         about = (self.length**2 + self.width**2) / 12.0 + self.arm**2
         return math.sqrt(GRAVITY * self.arm / about) / math.tau
 
     @property
     def holding_limit(self) -> float:
-        """Largest weight that the still hand holds, 2 mu (effort limit)/2, N."""
+        """Largest weight that the hand at rest can hold, 2 mu (effort limit)/2 [N]."""
         return self.friction * self.effort_limit
 
     @property
     def overlap(self) -> float:
-        """Of each pad and the rod when each of its elements bears its share of the grip, m."""
+        """Overlap of each pad and the rod when each element has an equal fraction of the grip force [m]."""
         return 0.5 * self.effort_limit / (ELEMENTS * self.stiffness)
 
     def world(self) -> World:
-        """The scene; its rod is the body "rod", its hand the tree "gripper"."""
+        """Makes the scene; its rod is the body "rod", its hand the tree "gripper"."""
         world = World((0.0, 0.0, -GRAVITY))
         speed = math.tau * self.frequency * self.circle_radius
         opening = 0.5 * self.width - self.overlap
@@ -151,24 +151,24 @@ class Grasp:
 
 
 def grasp(**numbers: Any) -> World:
-    """The scene with other numbers than those of :class:`Grasp`.
+    """Makes the scene with other numbers than those of :class:`Grasp`.
 
     Raises:
-        WorldError: There is no such number, or it is impossible.
+        WorldError: there is no such number, or it is impossible.
     """
     return scene_world(Grasp, "grasp", numbers)
 
 
 @dataclass(frozen=True)
 class Hold:
-    """How a grasp went.
+    """Result of a grasp.
 
     Attributes:
-        time_to_failure: When a pad bore the rod for the last time, s; inf: it was held to the end.
-        time: Of the samples (n,), s.
-        offset: Of the rod's centre of mass from where it hung in the hand at the start (n, 3), m.
-        tilt: Of the rod's axis against the vertical (n,), rad.
-        iterations: Newton steps per step, on average.
+        time_to_failure: last time at which a pad exerted a force on the rod [s]; inf: the rod was held to the end.
+        time: of the samples (n,) [s].
+        offset: displacement of the rod's centre of mass in the hand since the start (n, 3) [m].
+        tilt: of the rod's axis against the vertical (n,) [rad].
+        iterations: mean Newton steps per step.
     """
 
     time_to_failure: float
@@ -187,18 +187,18 @@ def hold(
     sample: float = 0.01,
     **options: Any,
 ) -> Hold:
-    """Moves the rod round the circle until it is lost.
+    """Moves the rod along the circle until it is lost.
 
     Args:
-        scene: The numbers.
-        period: dt, s.
-        approximation: Of :class:`~convex_contact.simulation.simulator.Simulator`.
-        duration: At most, s.
-        sample: Time between samples, s; the nearest multiple of the period.
-        **options: Of the simulator.
+        scene: parameters of the scene.
+        period: dt [s].
+        approximation: of :class:`~convex_contact.simulation.simulator.Simulator`.
+        duration: largest duration [s].
+        sample: time between samples [s]; the nearest multiple of the period.
+        **options: arguments of the simulator.
 
     Raises:
-        ConvergenceError: A step failed.
+        ConvergenceError: a step failed.
     """
     sim = Simulator(scene.world(), period=period, approximation=approximation, **options)
     rod, hand = sim.world.number("rod"), sim.world.number("gripper/hand")
@@ -210,7 +210,7 @@ def hold(
         sim.step()
         steps, iterations = k, iterations + sim.statistics.iterations
         impulse = sim.pressing[1][: int(sim.dynamics.contacts.count[0]), 2]
-        if (impulse > 0.0).any():  # nothing but the hand can touch the rod, and nothing else the hand
+        if (impulse > 0.0).any():  # only the hand can touch the rod, and only the rod the hand
             held = sim.time
         if k % every == 0:
             state = sim.state(rod)

@@ -1,6 +1,6 @@
-"""The paper's three scenes of one body (sections XI-A to XI-C), with the numbers of its text.
+"""The paper's three scenes with one body (sections XI-A to XI-C), with the numbers of its text.
 
-Each function returns a world whose moving body is called "box", "ball" or "rod". Pairs have the combined values.
+Each function returns a world with a moving body "box", "ball" or "rod". Pairs have the combined values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ GRAVITY = 9.81
 
 
 def conveyor_belt() -> World:
-    """A box of 1 kg and 5 cm on a belt that moves to and fro, v = A w sin(w t) (Figs. 3 to 6)."""
+    """Makes a world with a box of 1 kg and 5 cm on an oscillating belt, v = A w sin(w t) (Figs. 3 to 6)."""
     world, side, mass = World((0.0, 0.0, -GRAVITY)), BOX_SIDE, BOX_MASS
 
     def motion(time: float) -> tuple[float, ...]:
@@ -46,10 +46,10 @@ def conveyor_belt() -> World:
 
 
 def falling_sphere(height: float = 0.05) -> World:
-    """A ball of 0.5 kg and 2.5 cm radius that falls, slides and rolls (Figs. 7 to 9).
+    """Makes a world with a ball of 0.5 kg and 2.5 cm radius that falls, slides and rolls (Figs. 7 to 9).
 
     Args:
-        height: Of its centre at the start, m.
+        height: of its centre at the start [m].
     """
     world = World((0.0, 0.0, -GRAVITY))
     world.add_half_space("floor")
@@ -65,14 +65,16 @@ def falling_sphere(height: float = 0.05) -> World:
 def sliding_rod(
     approximation: str = "lagged", period: float = 1e-5, dissipation: bool = True, raised: bool = True
 ) -> World:
-    """A rod of 0.3 kg and 0.5 m that slides tip first, sticks and is thrown up: Painleve's paradox (Figs. 10 to 13).
+    """Makes a world with a rod of 0.3 kg and 0.5 m that slides on its tip, sticks and jumps (Figs. 10 to 13).
+
+    The jump is Painleve's paradox.
 
     Args:
-        approximation: Decides about the gap at the start.
-        period: dt, s; likewise.
-        dissipation: With d = 0.2 s/m and tau_d = 4e-6 s, else without.
-        raised: Start SAP and Similar at their gliding distance (Table I), without which they kick the rod off at about
-            mu |v_t| in the first step; else touching.
+        approximation: determines the gap at the start.
+        period: dt [s]; determines the gap, too.
+        dissipation: with d = 0.2 s/m and tau_d = 4e-6 s, else without.
+        raised: SAP and Similar start at their gliding distance (Table I), without which they accelerate the rod upwards
+            to about mu |v_t| in the first step; else touching.
     """
     world, mass, length, radius, pitch = World((0.0, 0.0, -GRAVITY)), 0.3, 0.5, 0.005, math.radians(30.0)
     d, relaxation_time = (0.2, 4e-6) if dissipation else (0.0, 0.0)

@@ -1,9 +1,9 @@
 """A teleoperated arm with deformable fingers that puts a peg into a holder (Castro et al., section XII-E, Fig. 26).
 
 The arm has seven joints (`data/seven_joint_arm.urdf`), its hand points along x and grips along y, so that the fingers
-bend round the upright peg in the horizontal plane. The free body "target" is the tool of the operator: a device's
+wrap around the upright peg in the horizontal plane. The free body "target" is the tool of the operator: a device's
 coupling pulls it, the arm's joints follow it by differential inverse kinematics, and a tether between target and
-hand lets the operator feel what holds the hand back.
+hand lets the operator feel the forces on the hand.
 
 From the paper: the fingers' material, their number of vertices, and the step. Chosen here: all other numbers.
 """
@@ -33,42 +33,42 @@ from convex_contact.simulation.dynamics import WorldDynamics
 
 ARM = Path(__file__).parents[1] / "data" / "seven_joint_arm.urdf"
 GRAVITY = 9.81
-#: where the arm stands, m
+#: position of the arm's base, m
 BASE = (-0.62, 0.0, -0.6)
 #: from the hand's frame along its z to the fingers' base, and to the middle between their gripping walls, m
 FINGER_BASE, TOOL = 0.06, 0.11
 #: the hand's axes in the world: it points along x and grips along y
 HAND = np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
-#: stretch of the fingers that can touch, along them, m; every second station of the mesh does
+#: range along the fingers in which their vertices can touch, m; every second station of the mesh can
 GRIP = (0.032, 0.068)
 #: gains of the joints' controllers: N m/rad, N m s/rad
 PROPORTIONAL_GAIN, DERIVATIVE_GAIN = 4000.0, 200.0
-#: of the gripper's: N/m, N s/m
+#: gains of the gripper's controller: N/m, N s/m
 GRIPPER_GAIN, GRIPPER_DAMPING = 2000.0, 50.0
-#: inertia of the gripper's motor as each finger sees it, kg
+#: inertia of the gripper's motor reflected to each finger, kg
 ROTOR = 0.2
 
 
 @dataclass(frozen=True)
 class Peg:
-    """Numbers of the scene.
+    """Parameters of the scene.
 
     Attributes:
-        modulus: Of the fingers, Pa.
-        poisson_ratio: Of the fingers.
-        damping: Of the fingers, s.
-        radius: Of the peg, m.
-        length: Of the peg, m.
-        mass: Of the peg, kg.
-        clearance: Between peg and holder, all round, m.
-        holder: Where it stands along y, m; the peg starts at 0.
-        opening: Of each finger's gripping wall from the middle of the open gripper, m.
-        effort_limit: Of the motor that closes both fingers, N.
-        stiffness: Combined, of contact, N/m.
-        friction: Combined.
-        tether: Stiffness between target and hand, N/m; 0: the operator feels nothing.
-        cells: Of the fingers' mesh, along the walls before, between and after the ribs.
-        layers: Of the fingers' mesh, across the width.
+        modulus: of the fingers [Pa].
+        poisson_ratio: of the fingers.
+        damping: of the fingers [s].
+        radius: of the peg [m].
+        length: of the peg [m].
+        mass: of the peg [kg].
+        clearance: between peg and holder, on all sides [m].
+        holder: its position along y [m]; the peg starts at 0.
+        opening: distance of each finger's gripping wall from the middle of the open gripper [m].
+        effort_limit: of the motor that closes both fingers [N].
+        stiffness: combined, of contact [N/m].
+        friction: combined.
+        tether: stiffness between target and hand [N/m]; 0: the operator feels no force.
+        cells: of the fingers' mesh, along the walls before, between and after the ribs.
+        layers: of the fingers' mesh, across the width.
     """
 
     modulus: float = 2.5e6
@@ -108,45 +108,45 @@ class Peg:
 
     @property
     def grasp_height(self) -> float:
-        """Of the tool above the table when it grips the standing peg, m."""
+        """Height of the tool above the table when it grips the standing peg [m]."""
         return 0.75 * self.length
 
     @property
     def holder_height(self) -> float:
-        """Of the holder's rim, m."""
+        """Height of the holder's rim [m]."""
         return 0.45 * self.length
 
     def inserted(self, peg: np.ndarray) -> bool:
-        """Whether a peg with its centre at (3,), m, is in the holder, at least half as deep as it goes."""
+        """Returns whether a peg with its centre at (3,) [m] is in the holder, at least half of the full depth."""
         within = abs(peg[0]) < 2.0 * self.clearance and abs(peg[1] - self.holder) < 2.0 * self.clearance
         return bool(within and peg[2] - 0.5 * self.length < 0.5 * self.holder_height)
 
     def wall_displacement(
         self, finger: str, names: Sequence[str], position: np.ndarray, orientation: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Computes how a finger's gripping wall is deformed in n states of the world.
+        """Computes the deformation of a finger's gripping wall in n states of the world.
 
         Args:
             finger: "left" or "right".
-            names: Names of the b bodies.
-            position: Of the bodies (n, b, 3), m.
-            orientation: Of the bodies, quaternions x, y, z, w (n, b, 4).
+            names: of the b bodies.
+            position: of the bodies (n, b, 3) [m].
+            orientation: of the bodies, quaternions x, y, z, w (n, b, 4).
 
         Returns:
-            Stations along the finger at rest (m,), m, and displacements towards the other finger (n, m), m: means
+            Stations along the finger at rest (m,) [m], and displacements towards the other finger (n, m) [m]: means
             across the width, in the axes of the finger's mount.
         """
         numbers = [i for i, name in enumerate(names) if name.startswith(f"{finger}/") and name[-1].isdigit()]
         rest = self.finger.mesh()[0].vertices[[int(names[i].split("/")[1]) for i in numbers]]
         mount = list(names).index(f"{finger}/mount")
-        turn, origin = Rotation.from_quat(orientation[:, mount]), position[:, mount]
-        local = np.stack([turn.apply(position[:, i] - origin, inverse=True) for i in numbers], axis=1)
+        rotation, origin = Rotation.from_quat(orientation[:, mount]), position[:, mount]
+        local = np.stack([rotation.apply(position[:, i] - origin, inverse=True) for i in numbers], axis=1)
         stations, which = np.unique(rest[:, 0].round(6), return_inverse=True)
         moved = rest[None, :, 1] - local[:, :, 1]
         return stations, np.stack([moved[:, which == k].mean(axis=1) for k in range(len(stations))], axis=1)
 
     def world(self) -> World:
-        """The scene; the peg is the body "peg", the fingers the trees "left" and "right"."""
+        """Makes the scene; the peg is the body "peg", the fingers the trees "left" and "right"."""
         world = World((0.0, 0.0, -GRAVITY))
         surface = Material(stiffness=2.0 * self.stiffness, dissipation=5.0, friction=self.friction)
         world.add_half_space("table", material=surface)
@@ -160,11 +160,11 @@ class Peg:
         stations = np.unique(along[(along > GRIP[0]) & (along < GRIP[1])])[::2]
         contact = front[np.isin(along, stations)]
         for name, side in (("left", 1.0), ("right", -1.0)):
-            turn = HAND @ np.array([[0.0, 0.0, -side], [0.0, side, 0.0], [1.0, 0.0, 0.0]])
+            rotation = HAND @ np.array([[0.0, 0.0, -side], [0.0, side, 0.0], [1.0, 0.0, 0.0]])
             place = start.translation + HAND @ np.array([0.0, side * self.opening, FINGER_BASE - TOOL])
             world.add_deformable(
                 name, mesh, elasticity=elasticity, contact=contact, attached=base, drawn=outline, material=surface,
-                position=place, orientation=pin.Quaternion(turn).coeffs(),
+                position=place, orientation=pin.Quaternion(rotation).coeffs(),
             )  # fmt: skip
             world.weld(f"{name}/mount", f"arm/finger_{name}")
         world.couple_joints(arm, "right", "left")
@@ -196,16 +196,16 @@ class Peg:
         return reach(model, q, joint, _TOOL, base.inverse() * start, moving=slice(0, 7))
 
 
-#: of the tool on the last joint
+#: pose of the tool on the last joint
 _TOOL = pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.107 + TOOL]))
 
 
 def caging(stations: np.ndarray, displacement: np.ndarray) -> np.ndarray:
-    """Computes by how much the ends of a wall lead its middle (n,), m; above 0 it closes round what it holds.
+    """Computes the displacement of a wall's ends relative to its middle (n,) [m]; above 0 it closes around an object.
 
     Args:
-        stations: Along the finger (m,), m.
-        displacement: Towards the other finger (n, m), m.
+        stations: along the finger (m,) [m].
+        displacement: towards the other finger (n, m) [m].
     """
     middle = np.argmin(np.abs(stations - stations.mean()))
     return np.asarray(0.5 * (displacement[:, 0] + displacement[:, -1]) - displacement[:, middle])
@@ -215,28 +215,28 @@ def caging(stations: np.ndarray, displacement: np.ndarray) -> np.ndarray:
 class Teleoperation:
     """Joint controllers that follow the target, the gripper's motor, and the tether.
 
-    The gripper needs no button: open, it closes when the hand has been still for `DWELL` with the peg between its
-    fingers; closed, it opens when the hand has been still for that time with the peg in the holder.
+    The gripper needs no button. Open, it closes when the hand has been at rest for `DWELL` with the peg between its
+    fingers; closed, it opens when the hand has been at rest for that time with the peg in the holder.
 
     Attributes:
-        scene: Its numbers.
-        arm: Number of the arm's tree.
+        scene: its parameters.
+        arm: number of the arm's tree.
     """
 
     scene: Peg
     arm: int
 
     def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
-        """As of :class:`~convex_contact.model.joints.Controller`."""
+        """Returns a function that makes the rows of each step, see :class:`~convex_contact.model.joints.Controller`."""
         return _Follower(self.scene, self.arm, d)
 
 
-#: how long the hand is still before the gripper acts, s, and what is still, m/s
+#: time of rest before the gripper acts, s, and largest speed of a hand at rest, m/s
 DWELL, STILL = 0.25, 0.01
 
 
 class _Follower:
-    """The state of a teleoperated arm: its commanded posture and its gripper."""
+    """State of a teleoperated arm: its commanded posture and its gripper."""
 
     def __init__(self, scene: Peg, arm: int, d: WorldDynamics) -> None:
         self._scene, self._method = scene, DifferentialIK()
@@ -295,9 +295,9 @@ class _Follower:
         if self._still < DWELL:
             return
         s, peg = self._scene, d.arrays.body_pose[self._peg, 9:]
-        away = hand.actInv(peg)
+        offset = hand.actInv(peg)
         if not self.closed:
-            between = abs(away[1]) < s.opening and abs(away[2]) < 0.02 and abs(away[0]) < 0.5 * s.length
+            between = abs(offset[1]) < s.opening and abs(offset[2]) < 0.02 and abs(offset[0]) < 0.5 * s.length
             if between and abs(peg[1] - s.holder) > s.clearance:
                 self.closed, self._still = True, 0.0
         elif s.inserted(peg):
@@ -305,9 +305,9 @@ class _Follower:
 
 
 def deformable_peg(**numbers: Any) -> World:
-    """The scene with other numbers than those of :class:`Peg`.
+    """Makes the scene with other numbers than those of :class:`Peg`.
 
     Raises:
-        WorldError: There is no such number, or it is impossible.
+        WorldError: there is no such number, or it is impossible.
     """
     return scene_world(Peg, "scene", numbers)

@@ -1,7 +1,7 @@
 """An arm that moves a ball on a plane to a target (Castro et al., section XII-D, Fig. 25; Kurtz and Lin, IROS 2022).
 
-Which contacts are made, and when, is not given: `ilqr` finds inputs with the derivatives of steps with contact. The arm
-has three joints and a ball for a hand (`data/pushing_arm.urdf`) where the paper has a Kinova Gen3 of seven with
+The contact sequence is not given: `ilqr` finds inputs with the derivatives of steps with contact. The arm
+has three joints and a ball as hand (`data/pushing_arm.urdf`) instead of the paper's Kinova Gen3 with seven joints and
 hydroelastic contact, and the contacts are points. Steps of 10 ms over 0.5 s are the paper's.
 """
 
@@ -30,22 +30,22 @@ BALL_MASS, BALL_RADIUS, BALL_START, HAND_RADIUS = 0.3, 0.06, (0.40, 0.0), 0.04
 SHOULDER, POSTURE = 0.25, (0.0, -0.3755, 1.943)
 #: combined values of all pairs: s/m; s
 DISSIPATION, RELAXATION_TIME = 0.2, 0.01
-#: the first guess holds the arm, and unbends the elbow with this much more for so many steps: N m
+#: the first guess holds the arm, and adds this effort at the elbow for a number of steps: N m
 NUDGE, NUDGE_STEPS = -1.0, 20
-#: the body that has the arm's hand, and the hand in it, m
+#: body with the arm's hand, and position of the hand in it, m
 HAND, HAND_PLACE = "arm/lower", (0.3, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Of the cost, per step or at the end.
+    """Weights of the cost, per step or at the end.
 
     Attributes:
-        target: Of the ball's place on the plane at the end, 1/m^2.
-        rest: Of the ball's velocity at the end, (s/m)^2.
-        way: Of the ball's place on the plane in each step, 1/m^2.
-        joints: Of the joints' velocities in each step, (s/rad)^2; a hundred times as much at the end.
-        effort: Of the efforts beside those that hold the arm, 1/(N m)^2.
+        target: of the ball's position on the plane at the end [1/m^2].
+        rest: of the ball's velocity at the end [(s/m)^2].
+        way: of the ball's position on the plane in each step [1/m^2].
+        joints: of the joints' velocities in each step [(s/rad)^2]; a hundred times as much at the end.
+        effort: of the efforts in addition to gravity compensation [1/(N m)^2].
     """
 
     target: float = 5e3
@@ -57,14 +57,14 @@ class Weights:
 
 @dataclass(frozen=True)
 class Push:
-    """The problem.
+    """Trajectory optimisation problem.
 
     Attributes:
-        system: Steps and derivatives.
-        cost: Quadratic.
-        guess: First inputs (STEPS, 3), N m.
-        limit: Of each effort, N m.
-        target: Of the ball on the plane (2,), m.
+        system: steps and derivatives.
+        cost: quadratic.
+        guess: first inputs (STEPS, 3) [N m].
+        limit: of each effort [N m].
+        target: of the ball on the plane (2,) [m].
     """
 
     system: ActuatedWorld
@@ -87,7 +87,7 @@ class Push:
         )  # fmt: skip
 
     def ball_path(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gives position (n, 3), m, and velocity (n, 3), m/s, of the ball's centre in n states."""
+        """Returns position (n, 3) [m] and velocity (n, 3) [m/s] of the ball's centre in n states."""
         path, speed = [], []
         for x in states:
             self.system.place(x)
@@ -97,7 +97,7 @@ class Push:
         return np.array(path), np.array(speed)
 
     def arm_points(self, states: np.ndarray) -> np.ndarray:
-        """Gives the positions of shoulder, elbow and hand in n states (n, 3, 3), m."""
+        """Returns the positions of shoulder, elbow and hand in n states (n, 3, 3) [m]."""
         points = []
         for x in states:
             self.system.place(x)
@@ -112,10 +112,10 @@ class Touch:
     """Consecutive steps in which two bodies press on each other.
 
     Attributes:
-        bodies: Their names.
-        first, last: Numbers of the steps.
-        force: Largest normal force, N.
-        sticking: Share of the steps in which they stick.
+        bodies: their names.
+        first, last: numbers of the steps.
+        force: largest normal force [N].
+        sticking: fraction of the steps in which they stick.
     """
 
     bodies: tuple[str, str]
@@ -126,11 +126,11 @@ class Touch:
 
 
 def pushing_world(*, stiffness: float = 2e3, friction: float = 0.5) -> World:
-    """Floor, arm and ball at rest.
+    """Makes a world with floor, arm and ball at rest.
 
     Args:
-        stiffness: Combined, of all pairs, N/m.
-        friction: Likewise.
+        stiffness: combined, of all pairs [N/m].
+        friction: combined, of all pairs.
     """
     world = World((0.0, 0.0, -GRAVITY))
     world.add_half_space("floor")
@@ -155,20 +155,20 @@ def push(
     stiction_tolerance: float = 1e-2,
     weights: Weights | None = None,
 ) -> Push:
-    """The problem.
+    """Makes the optimisation problem.
 
     Args:
-        target_x: Of the ball, m.
-        target_y: Likewise.
-        effort_limit: Of each joint, N m.
-        stiffness: Of all contacts, N/m.
-        friction: Of all contacts.
-        approximation: Of contact.
-        stiction_tolerance: v_s, m/s.
-        weights: Of the cost.
+        target_x: of the ball [m].
+        target_y: of the ball [m].
+        effort_limit: of each joint [N m].
+        stiffness: of all contacts [N/m].
+        friction: of all contacts.
+        approximation: of contact.
+        stiction_tolerance: v_s [m/s].
+        weights: of the cost.
 
     Raises:
-        WorldError: A number is impossible.
+        WorldError: a number is impossible.
     """
     for name, value in (("effort_limit", effort_limit), ("stiffness", stiffness)):
         if not 0.0 < value < math.inf:
@@ -195,15 +195,15 @@ def push(
 
 
 def arm_pushes_ball(max_iterations: float = 100, tolerance: float = 1e-3, **numbers: Any) -> World:
-    """The world in which the arm's drive plays the optimised inputs, which are found here.
+    """Optimises the inputs and makes the world in which the arm's drive plays them.
 
     Args:
-        max_iterations: Of the optimisation.
-        tolerance: Likewise.
-        **numbers: Of :func:`push`.
+        max_iterations: of the optimisation.
+        tolerance: of the optimisation.
+        **numbers: of :func:`push`.
 
     Raises:
-        WorldError: A number is impossible.
+        WorldError: a number is impossible.
     """
     try:
         problem = push(**numbers)
@@ -214,7 +214,7 @@ def arm_pushes_ball(max_iterations: float = 100, tolerance: float = 1e-3, **numb
 
 
 def touches(system: ActuatedWorld, found: Trajectory) -> list[Touch]:
-    """The contacts of a motion in the order in which they begin, those of floor and ball left out."""
+    """Returns the contacts of a motion in the order in which they begin, without those of floor and ball."""
     seen: dict[tuple[str, str], list[tuple[int, float, bool]]] = {}
     names = [body.name for body in system.world.bodies]
     for k, (x, u) in enumerate(zip(found.states[:-1], found.inputs, strict=True)):

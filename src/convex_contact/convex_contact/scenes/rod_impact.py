@@ -10,7 +10,7 @@ from convex_contact.scenes.one_body import sliding_rod
 from convex_contact.simulation.convergence import trajectory
 from convex_contact.simulation.simulator import Simulator
 
-#: the start, whose forces are no part of the impact, s
+#: duration of the start, whose forces are not part of the impact, s
 _START = 0.005
 
 
@@ -19,10 +19,10 @@ class Impact:
     """Signals of the contact of the low tip at the ends of n steps.
 
     Attributes:
-        time: (n,), s.
-        force: Normal force (n,), N.
-        slip: Velocity along the ground (n,), m/s; NaN without contact.
-        normal_velocity: (n,), m/s; positive separates; NaN without contact.
+        time: (n,) [s].
+        force: normal force (n,) [N].
+        slip: velocity along the ground (n,) [m/s]; NaN without contact.
+        normal_velocity: (n,) [m/s]; positive separates; NaN without contact.
         sticking: 1 if the tip sticks, else 0 (n,).
     """
 
@@ -34,13 +34,13 @@ class Impact:
 
     @property
     def peak(self) -> tuple[float, float]:
-        """Time, s, and height, N, of the largest normal force after the start."""
+        """Time [s] and height [N] of the largest normal force after the start."""
         k = int(np.argmax(np.where(self.time > _START, self.force, -np.inf)))
         return float(self.time[k]), float(self.force[k])
 
     @property
     def sticking_time(self) -> float:
-        """Time for which the tip sticks after the start, s."""
+        """Duration for which the tip sticks after the start [s]."""
         return float((self.time[1] - self.time[0]) * self.sticking[self.time > _START].sum())
 
 
@@ -48,10 +48,10 @@ def simulate_impact(approximation: str, *, period: float, duration: float, dissi
     """Simulates the rod until after its impact.
 
     Args:
-        approximation: Name.
-        period: dt, s.
-        duration: s.
-        dissipation: As of :func:`~convex_contact.scenes.one_body.sliding_rod`.
+        approximation: name.
+        period: dt [s].
+        duration: [s].
+        dissipation: see :func:`~convex_contact.scenes.one_body.sliding_rod`.
     """
     world = sliding_rod(approximation, period, dissipation)
     time, _, seen = trajectory(

@@ -2,13 +2,13 @@
 
 A cusp is a cone with a round tip: radius `TIP` at the apex, then the slope `SLOPE`, cut at `WIDTH`/2 from its axis, and
 a prism down to `DEPTH`. The apexes lie at (+-APART_X, +-APART_Y) in the plane z = 0, z outward. Where the cones of
-neighbours cross is a groove: along y = 0 (the long one) and along x = 0, and where these meet, deepest, the pit.
-A sphere of radius r whose centre is d from one axis touches that cone where its centre is at
+neighbours intersect there is a groove: along y = 0 (the long one) and along x = 0; the pit, their deepest point, is
+at their intersection. A sphere of radius r whose centre is d from one axis touches that cone when its centre is at
 
     z = (TIP + r)/cos(SLOPE) - TIP - d tan(SLOPE)           from d = (TIP + r) sin(SLOPE) on,
 
 so in the long groove, which lies between two cones at the same distance, d^2 = (|x| - APART_X)^2 + APART_Y^2.
-The numbers are those of a lower molar, about 11 mm wide with cusps of 2 mm; they are no tooth's.
+The numbers are those of a lower molar, about 11 mm wide with cusps of 2 mm; they describe no actual tooth.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Hull
 from convex_contact.model.world import Geometry, Pose, World
 
-#: of the axes of the cusps from the middle [m]
+#: distances of the axes of the cusps from the middle [m]
 APART_X, APART_Y = 2.2e-3, 2.0e-3
 #: radius of an apex, width of a cusp, depth of the crown below the apexes [m]
 TIP, WIDTH, DEPTH = 1.0e-3, 6.4e-3, 6.0e-3
-#: of a cusp's flank against the plane of the apexes [rad]
+#: angle of a cusp's flank against the plane of the apexes [rad]
 SLOPE = math.radians(30.0)
 #: corners of a cusp's outline, and rings of its round apex
 CORNERS, RINGS = 32, 3
 
 
 def cusp() -> np.ndarray:
-    """Corners of one cusp's hull (n, 3) [m], its apex at the origin."""
+    """Returns corners of one cusp's hull (n, 3) [m], its apex at the origin."""
     polar = SLOPE * np.arange(1, RINGS + 1) / RINGS
     rings = [(TIP * math.sin(a), TIP * (math.cos(a) - 1.0)) for a in polar]
     radius, height = rings[-1]
@@ -44,13 +44,13 @@ def cusp() -> np.ndarray:
 
 
 def groove_height(x: np.ndarray | float, radius: float) -> np.ndarray:
-    """Height of the centre of a sphere that lies in the long groove at x [m], for cones without corners."""
+    """Returns the height of the centre of a sphere in the long groove at x [m], for cones without corners."""
     away = np.hypot(np.abs(x) - APART_X, APART_Y)
     return np.asarray((TIP + radius) / math.cos(SLOPE) - TIP - away * math.tan(SLOPE))
 
 
 def molar(friction: float = 0.15) -> World:
-    """The tooth alone, fixed, without gravity: body "tooth" with the cusps in the order (-,-), (+,-), (-,+), (+,+).
+    """Makes a world with the fixed body "tooth", without gravity; cusps in the order (-,-), (+,-), (-,+), (+,+).
 
     Args:
         friction: of the enamel, for bodies that are put beside it.

@@ -20,34 +20,34 @@ IDENTIFIED = Path(__file__).parents[1] / "data" / "cube_toss.yaml"
 
 
 def recorded_motion(toss: Toss) -> Any:
-    """Twist (6,) over time that takes a body from each sample of a toss to the next; none after the last."""
+    """Returns the twist (6,) over time that moves a body from each sample of a toss to the next; 0 after the last."""
     linear = np.diff(toss.position, axis=0) / PERIOD
-    turns = Rotation.from_quat(toss.orientation)
-    angular = (turns[1:] * turns[:-1].inv()).as_rotvec() / PERIOD
+    rotations = Rotation.from_quat(toss.orientation)
+    angular = (rotations[1:] * rotations[:-1].inv()).as_rotvec() / PERIOD
     twist = np.concatenate([np.hstack([linear, angular]), np.zeros((1, 6))])
 
     def motion(time: float) -> Sequence[float]:
-        # the twist of a step is asked for at its end, which may be a sample
+        # the twist of a step is evaluated at its end, which may be a sample
         return twist[min(int(max(time / PERIOD - 1e-6, 0.0)), len(twist) - 1)]  # type: ignore[no-any-return]
 
     return motion
 
 
 def toss_beside_simulation(toss: float = 0, steps: float = 4, **numbers: Any) -> World:
-    """The simulated "cube" from a toss's first sample on, and the "recording", which passes through everything.
+    """Makes a world with the simulated "cube" from a toss's first sample on, and the "recording", which has no contact.
 
     The cube touches with a sphere in each corner. Its first velocity makes symplectic Euler follow the parabola whose
     mean velocity over the interval before the sample was recorded.
 
     Args:
-        toss: Number in the recording's order.
-        steps: Of the simulation from sample to sample.
-        **numbers: Other than identified (`data/cube_toss.yaml`): gravity (3,), m/s^2; half_width, m; inertia, kg m^2;
-            center (3,), m; radius of the corners, m; stiffness, N/m, dissipation, s/m, and friction of the contact;
-            height of the board, m.
+        toss: number in the recording's order.
+        steps: of the simulation from sample to sample.
+        **numbers: replacements of identified values (`data/cube_toss.yaml`): gravity (3,) [m/s^2]; half_width [m];
+            inertia [kg m^2]; center (3,) [m]; radius of the corners [m]; stiffness [N/m], dissipation [s/m] and
+            friction of the contact; height of the board [m].
 
     Raises:
-        WorldError: There is no such toss or number, or a number is impossible.
+        WorldError: there is no such toss or number, or a number is impossible.
     """
     p = load_yaml(IDENTIFIED.read_text())
     unknown = sorted(numbers.keys() - (p.keys() - {"approximation", "period"}))

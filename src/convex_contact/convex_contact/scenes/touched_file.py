@@ -1,8 +1,8 @@
-"""A world to touch of a file: a mesh, a URDF or an MJCF model on a table, and a finger that a tool drives.
+"""A world of a file for touching: a mesh, a URDF or an MJCF model on a table, and a finger that a tool drives.
 
     ./haptics run touch world:=mug.stl world_parameters:='[density=700]'
 
-A mesh becomes a free body that stands on the table. Files of meshes have no unit: one that is larger than `LARGEST` or
+A mesh becomes a free body that stands on the table. Mesh files have no unit: a mesh that is larger than `LARGEST` or
 smaller than `SMALLEST` is scaled to `SIZE`.
 """
 
@@ -15,7 +15,7 @@ from convex_contact.model.mesh_files import SUFFIXES
 from convex_contact.model.shapes import HalfSpace
 from convex_contact.model.world import World, WorldError
 
-#: extents of a mesh beyond which it is scaled, and that to which it is [m]
+#: extents of a mesh beyond which it is scaled, and the scaled extent [m]
 SMALLEST, LARGEST, SIZE = 0.005, 0.15, 0.05
 #: density of the body of a mesh [kg/m^3]
 DENSITY = 500.0
@@ -48,7 +48,7 @@ def touched_file(file: str, density: float = DENSITY) -> World:
 
 
 def _mesh(path: Path, density: float) -> World:
-    """The body of a mesh on the plane z = 0, its bounding box above the origin."""
+    """Makes a world with the body of a mesh on the plane z = 0, its bounding box above the origin."""
     shape = World.load(path).bodies[0].geometries[0].shape
     extent = 2.0 * float(shape.extent.max())
     factor = 1.0 if SMALLEST <= extent <= LARGEST else SIZE / extent

@@ -1,4 +1,4 @@
-"""Simulators that move at once, each in a thread: compiled steps leave the interpreter to the others.
+"""Parallel simulators, one per thread: compiled steps release Python's interpreter lock.
 
     >>> batch = Batch.of(world, 8, period=2e-3)
     >>> for number, simulator in enumerate(batch):
@@ -6,10 +6,9 @@
     >>> batch.step(500)
     >>> batch.body_states()[0]  # positions (simulator, body, 3)
 
-Simulators share nothing, so each moves to the last bit as it does alone. Many steps (:meth:`Batch.step`) are one
+Simulators share no state, so each gives the same bits as alone. Many steps (:meth:`Batch.step`) are one
 compiled call of each, unless Python has to act between them: couplings, constraints, prescribed bodies, elastoplastic
-friction, steps with an accuracy. What a function of the user does between steps (:meth:`Batch.run`) holds the
-interpreter.
+friction, steps with an accuracy. A user's function between steps (:meth:`Batch.run`) holds the interpreter lock.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ Result = TypeVar("Result")
 
 
 class BatchError(ContactError, RuntimeError):
-    """Something went wrong in one of the simulators; its cause is the error itself.
+    """One of the simulators failed; its cause is the error itself.
 
     Attributes:
-        number: Of the simulator.
+        number: of the simulator.
     """
 
     def __init__(self, number: int, error: BaseException) -> None:
@@ -47,11 +46,11 @@ class Batch:
     """Simulators that do not depend on each other, on all processors.
 
     Args:
-        simulators: At least one, none of them twice. Their worlds may differ.
-        workers: Number of threads; None: of the processors that this process may use.
+        simulators: at least one, none of them twice. Their worlds may differ.
+        workers: number of threads; None: number of processors that this process may use.
 
     Raises:
-        ValueError: There is no simulator, one is there twice, or the number of workers is not positive.
+        ValueError: there is no simulator, one is there twice, or the number of workers is not positive.
 
     Examples:
         >>> from convex_contact import Batch, World
@@ -74,13 +73,13 @@ class Batch:
 
     @classmethod
     def of(cls, world: World, count: int, *, workers: int | None = None, **options: Any) -> Batch:
-        """Simulators of one world.
+        """Makes simulators of one world.
 
         Args:
-            world: The description.
-            count: How many.
-            workers: As of :class:`Batch`.
-            **options: Of each :class:`~convex_contact.Simulator`, such as its period.
+            world: description of the world.
+            count: number of simulators.
+            workers: number of threads, see :class:`Batch`.
+            **options: arguments of each :class:`~convex_contact.Simulator`, such as its period.
         """
         return cls([Simulator(world, **options) for _ in range(count)], workers=workers)
 
@@ -94,12 +93,12 @@ class Batch:
         return iter(self._simulators)
 
     def run(self, function: Callable[[Simulator], Result]) -> list[Result]:
-        """What a function makes of each simulator, in their order; it is called from several threads.
+        """Calls a function with each simulator, from several threads; returns the results in their order.
 
-        It may make steps with forces that it sets in between, a rollout and its derivatives, or a whole experiment.
+        The function may make steps and set forces in between, compute a rollout with derivatives, or run an experiment.
 
         Raises:
-            BatchError: It failed with a simulator; all others have come to their end, the first failure is raised.
+            BatchError: the function failed with a simulator. It is the first failure; all other calls have ended.
         """
         with ThreadPoolExecutor(min(self.workers, len(self))) as pool:
             futures = [pool.submit(function, one) for one in self._simulators]
@@ -110,26 +109,26 @@ class Batch:
         return [future.result() for future in futures]
 
     def step(self, count: int = 1) -> None:
-        """Makes one step or more with each simulator; many at once are better than one call for each.
+        """Makes one step or more with each simulator; one call with many steps is faster than many calls.
 
         Raises:
-            BatchError: The solver did not converge in a simulator, which stays before that step.
+            BatchError: the solver did not converge in a simulator, which stays before that step.
         """
         self.run(lambda one: one.step(count))
 
     def advance(self, duration: float) -> None:
-        """Makes steps until a duration (s) has passed in each simulator; see :meth:`Simulator.advance`.
+        """Makes steps until a duration [s] has passed in each simulator; see :meth:`Simulator.advance`.
 
         Raises:
-            BatchError: As of :meth:`step`, or steps of constant length do not add up to the duration.
+            BatchError: a step failed, or steps of constant length do not add up to the duration.
         """
         self.run(lambda one: one.advance(duration))
 
     def body_states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Positions (m, n, 3), quaternions (m, n, 4), velocities and angular velocities (m, n, 3) of all bodies.
+        """Returns positions (m, n, 3), quaternions (m, n, 4), velocities and angular velocities (m, n, 3) of bodies.
 
         Raises:
-            ValueError: The worlds have different numbers of bodies.
+            ValueError: the worlds have different numbers of bodies.
         """
         counts = sorted({len(one.world.bodies) for one in self._simulators})
         if len(counts) > 1:

@@ -21,7 +21,7 @@ def _write_row(
     pose: np.ndarray, twist: np.ndarray, center: np.ndarray, b: int, position: np.ndarray, velocity: np.ndarray,
     angular_velocity: np.ndarray,
 ) -> None:  # fmt: skip
-    """Writes where the frame of body b is and how it moves, from pose and twist at its centre."""
+    """Writes pose and velocities of the frame of body b, from pose and twist at its centre of mass."""
     x, y, z = center
     lx = pose[0] * x + pose[1] * y + pose[2] * z
     ly = pose[3] * x + pose[4] * y + pose[5] * z
@@ -39,7 +39,7 @@ def _read_free_bodies(
     w: WorldRecord, numbers: np.ndarray, centers: np.ndarray, position: np.ndarray, orientation: np.ndarray,
     velocity: np.ndarray, angular_velocity: np.ndarray,
 ) -> None:  # fmt: skip
-    """Writes the rows of the free bodies of these numbers, whose centres of mass lie there in their frames."""
+    """Writes the rows of the free bodies with these numbers; centers are their centres of mass in their frames."""
     pose = np.empty(12)
     for k, b in enumerate(numbers):
         tree = w.body_tree[b]
@@ -57,7 +57,7 @@ def _read_posed(
     w: WorldRecord, numbers: np.ndarray, centers: np.ndarray, position: np.ndarray, orientation: np.ndarray,
     velocity: np.ndarray, angular_velocity: np.ndarray,
 ) -> None:  # fmt: skip
-    """Writes the rows of links and prescribed bodies, of which `body_pose` and `body_twist` are up to date."""
+    """Writes the rows of links and prescribed bodies, whose `body_pose` and `body_twist` must be up to date."""
     for k, b in enumerate(numbers):
         pose, twist = w.body_pose[b], w.body_twist[b]
         write_quaternion(pose, orientation[b])
@@ -68,11 +68,11 @@ class BodyTable:
     """Positions, orientations and velocities of all bodies, in the order of the world, read at once.
 
     Args:
-        dynamics: Of the world.
+        dynamics: of the world.
 
     Attributes:
-        position, velocity, angular_velocity: (n, 3), m, m/s and rad/s, of the bodies' frames in the world's axes.
-        orientation: (n, 4), quaternions (x, y, z, w).
+        position, velocity, angular_velocity: of the bodies' frames in the world's axes (n, 3) [m, m/s, rad/s].
+        orientation: quaternions (x, y, z, w) (n, 4).
     """
 
     def __init__(self, dynamics: WorldDynamics) -> None:
@@ -91,7 +91,7 @@ class BodyTable:
         prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
         self._trees = sorted({int(dynamics.arrays.body_tree[i]) for i in links})
         self._posed = np.array(links + prescribed, dtype=np.int64)
-        self._centers = np.zeros((len(self._posed), 3))  # of prescribed bodies: their frames are their poses
+        self._centers = np.zeros((len(self._posed), 3))  # 0 for prescribed bodies: their frames are their poses
         self._centers[: len(links)] = [world.bodies[i].center for i in links] or np.zeros((0, 3))
         for i, body in enumerate(world.bodies):
             if body.kind == "fixed":
@@ -99,7 +99,7 @@ class BodyTable:
                 self.position[i], self.orientation[i] = state.position, state.orientation
 
     def read(self) -> BodyTable:
-        """Takes the present state."""
+        """Updates the table from the present state, and returns it."""
         a, columns = self._dynamics.arrays, (self.position, self.orientation, self.velocity, self.angular_velocity)
         _read_free_bodies(a.record, self._free, self._free_centers, *columns)
         for t in self._trees:

@@ -1,6 +1,6 @@
 """A step of a simulator in one compiled call: contacts, the solver's problem, its solution, the new state.
 
-Calls of compiled functions and the attributes between them would cost a small world as much as its arithmetic.
+Calls of compiled functions and Python's work between them would cost a small world as much as its arithmetic.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from convex_contact.solver.borrowed import Record, borrow
 from convex_contact.solver.branches import branches_of, copy_branches, side_of
 from convex_contact.solver.solver import convergence_error
 from convex_contact.solver.workspace import TermInputs, inputs, outputs, reserve
+from haptic_files.moved_modules import renamed
 
 if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import WorldDynamics
 
 _P = contact_kernels
 _U = np.uintp
-#: records that a simulator keeps
+#: number of records that a simulator keeps
 KEPT_RECORDS = 6
-#: status of :func:`make_step` beside those of `newton`
+#: status of :func:`make_step`, in addition to those of `newton`
 NO_ROOM, LIMIT_REACHED = 3, 4
 
 
@@ -44,7 +45,7 @@ class StepType(types.StructRef):
 
 
 class StepRecord(Record):
-    """What all steps of a simulator with the same lists of contacts take: one argument costs less than nine."""
+    """Arguments that all steps with the same lists of contacts share; one argument costs less than nine."""
 
 
 structref.define_proxy(
@@ -63,10 +64,10 @@ def _step_record(
 
 
 class StepRecords:
-    """The last records of a simulator's steps: lists of contacts take turns, and workspaces at steps with an accuracy.
+    """Last records of a simulator's steps. Lists of contacts alternate, and so do workspaces of steps with an accuracy.
 
     Args:
-        constants: Tangential stiffness and damping, whether contacts are speculative, whether quaternions are
+        constants: tangential stiffness and damping, whether contacts are speculative, whether quaternions are
             integrated linearly.
     """
 
@@ -75,7 +76,7 @@ class StepRecords:
         self._made: list[tuple[tuple[Any, ...], StepRecord]] = []
 
     def of(self, world: Any, contacts: Any, old: Any, joints: Any, workspace: Any) -> StepRecord:
-        """The record with these parts, which are kept alive."""
+        """Returns the record with these parts, and keeps the parts alive."""
         for (w, c, o, j, s), record in self._made:
             if c is contacts and w is world and o is old and j is joints and s is workspace:
                 return record
@@ -86,15 +87,15 @@ class StepRecords:
     def advance(
         self, d: WorldDynamics, joints: Any, workspace: Any, elastic: np.ndarray, approximation: str, count: int
     ) -> int:
-        """Makes whole steps in one call, up to one that needs more; returns how many.
+        """Makes whole steps in one call, up to the first that needs Python; returns their number.
 
         Raises:
-            ConvergenceError: A step failed; those before it are made.
+            ConvergenceError: a step failed; the steps before it are made.
         """
         world, now, before, period = d.arrays.record, d.contacts.record, d.previous.record, d.period
         lists = (before, now), (now, before)
         x, y = (self.of(world, *pair, joints, workspace) for pair in lists)
-        made, status = make_steps(x, y, elastic, period, d.travel(approximation), count)
+        made, status = make_steps(x, y, elastic, period, d.contact_horizon(approximation), count)
         for _ in range(made):
             d.time += period
         if made % 2:
@@ -104,34 +105,42 @@ class StepRecords:
         return int(made)
 
     @staticmethod
+    def elastic_displacements(d: WorldDynamics, workspace: Any, period: float) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the contacts' elastic displacements (n, 2) [m] at the start and at the end of the last step."""
+        n = int(d.contacts.count[0])
+        start, end = np.empty((n, 2)), np.empty((n, 2))
+        update_elastic_displacements(d.contacts.record, workspace, period, start, end)
+        return start, end
+
+    @staticmethod
     def error(d: WorldDynamics, workspace: Any, status: int) -> ConvergenceError:
-        """The error that the step from the present time has failed."""
+        """Returns the error for a failed step from the present time."""
         v = inputs(workspace).structure.v[: d.nv].copy()
         return convergence_error(workspace, status, v, f" in the step from t = {d.time:.9g} s")
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def make_step(
-    x: StepRecord, elastic: np.ndarray, period: float, travel: float, whole: bool, everything: bool, given: int
+    x: StepRecord, elastic: np.ndarray, period: float, horizon: float, whole: bool, everything: bool, given: int
 ) -> int:
-    """:func:`step_world` with the parts of a record."""
+    """Calls :func:`step_world` with the parts of a record."""
     return step_world(  # type: ignore[no-any-return]
-        x.world, x.contacts, x.old, x.joints, x.workspace, elastic, x.stiffness_t, x.damping_t, period, travel,
+        x.world, x.contacts, x.old, x.joints, x.workspace, elastic, x.stiffness_t, x.damping_t, period, horizon,
         x.speculative, x.linear, whole, everything, given,
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def make_steps(
-    x: StepRecord, y: StepRecord, elastic: np.ndarray, period: float, travel: float, count: int
+    x: StepRecord, y: StepRecord, elastic: np.ndarray, period: float, horizon: float, count: int
 ) -> tuple[int, int]:
-    """Whole steps with two records in turn, whose lists of contacts change places.
+    """Makes whole steps with two records alternately, whose lists of contacts are exchanged.
 
     Returns:
-        How many converged, and the status of the last one that was tried.
+        Number of steps that converged, and the status of the last step that was tried.
     """
     for k in range(count):
-        status = make_step(x if k % 2 == 0 else y, elastic, period, travel, True, False, 0)
+        status = make_step(x if k % 2 == 0 else y, elastic, period, horizon, True, False, 0)
         if status != newton.CONVERGED:
             return k, status
     return count, newton.CONVERGED
@@ -140,27 +149,27 @@ def make_steps(
 @njit(cache=True, nogil=True, error_model="numpy")
 def step_world(
     w: WorldRecord, c: ContactRecord, old: ContactRecord, joints: JointRowRecord | None, s: Any, elastic: np.ndarray,
-    stiffness_t: float, damping_t: float, period: float, travel: float, speculative: bool, linear: bool, whole: bool,
+    stiffness_t: float, damping_t: float, period: float, horizon: float, speculative: bool, linear: bool, whole: bool,
     everything: bool, given: int,
 ) -> int:  # fmt: skip
-    """Makes the step, but for trees without kernels and prescribed bodies, which are not moved.
+    """Makes a step; does not move trees without kernels and prescribed bodies.
 
     Args:
-        w: The world; prepared, unless the step is whole.
-        c: The contacts to fill in.
-        old: Those of the step before.
-        joints: The rows of joint laws and limits; None, for which no code of trees is compiled: there are no trees.
-        s: The solver's workspace, with the rows of constraints and joints, unless the step is whole.
-        elastic: Elastic displacements of the contacts of the step before (n, 2), m; without rows: none.
-        stiffness_t: Tangential stiffness (0: that of the normal direction), N/m.
-        damping_t: Tangential damping, N s/m.
-        period: s.
-        travel: h s of `dynamics`, s.
-        speculative: Leave out contacts that provably do nothing.
-        linear: Integrate quaternions linearly.
-        whole: Prepare the world and load the rows of joints first; there are no others.
-        everything: In a whole step, with all limits of joints.
-        given: Number of rows in the workspace, unless the step is whole.
+        w: the world; prepared, unless the step is whole.
+        c: output, the contacts.
+        old: contacts of the last step.
+        joints: rows of joint laws and limits; None in a world without trees, for which no code of trees is compiled.
+        s: the solver's workspace, with the rows of constraints and joints, unless the step is whole.
+        elastic: elastic displacements of the last step's contacts (n, 2) [m]; empty: none.
+        stiffness_t: tangential stiffness [N/m]; 0: that of the normal direction.
+        damping_t: tangential damping [N s/m].
+        period: dt [s].
+        horizon: h s of `dynamics` [s].
+        speculative: leave out contacts that provably have no force.
+        linear: integrate quaternions linearly.
+        whole: prepare the world and load the rows of joints first; there are no other rows.
+        everything: in a whole step, include all limits of joints.
+        given: number of rows in the workspace, unless the step is whole.
 
     Returns:
         CONVERGED; otherwise NO_ROOM, LIMIT_REACHED (a limit that was left out acts) or the solver's status, and the
@@ -174,23 +183,23 @@ def step_world(
             rows = _load_joint_rows(w, joints, s, period, everything) if len(joints.tree) else 0
     margins = PREDICTED if speculative else ALL_PAIRS
     while True:
-        if not collect_contacts(w, c, old, travel, margins):
+        if not collect_contacts(w, c, old, horizon, margins):
             return NO_ROOM
-        carried = elastic
+        transported = elastic
         if len(elastic):
-            carried = np.empty((c.count[0], 2))
-            carry_tangential(w, c, old, period, elastic, carried)
-        load(w, c, s, carried, stiffness_t, damping_t, rows)
+            transported = np.empty((c.count[0], 2))
+            carry_tangential(w, c, old, period, elastic, transported)
+        load(w, c, s, transported, stiffness_t, damping_t, rows)
         status = newton.solve_step(s)
         if status != newton.CONVERGED:
             return status
         b = borrow(s)
-        if not speculative or grow_margins(w, b.v, travel) == 0:
+        if not speculative or grow_margins(w, b.v, horizon) == 0:
             break
         margins = KEPT
     if joints is not None and acts(joints, b.v):
         return LIMIT_REACHED
-    _take_over(w, b.v)
+    _copy_velocity(w, b.v)
     move_free_bodies(w, b.v, period, linear)
     if joints is not None:
         move_trees(w, period)
@@ -198,7 +207,7 @@ def step_world(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def _take_over(w: WorldRecord, velocity: np.ndarray) -> None:
+def _copy_velocity(w: WorldRecord, velocity: np.ndarray) -> None:
     v = w.v
     for i in range(len(v)):
         v[i] = velocity[i]
@@ -206,7 +215,7 @@ def _take_over(w: WorldRecord, velocity: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _load_joint_rows(w: WorldRecord, joints: JointRowRecord, s: Any, period: float, everything: bool) -> int:
-    """Writes the rows of joint laws and limits into the workspace; returns how many there are."""
+    """Writes the rows of joint laws and limits into the workspace; returns their number."""
     reserve(s, s.n, s.dofs, 0, 0, 0, len(joints.tree), len(joints.J))
     return choose_rows(w, joints, joints.motor, period, everything, inputs(s).rows)
 
@@ -215,16 +224,16 @@ def _load_joint_rows(w: WorldRecord, joints: JointRowRecord, s: Any, period: flo
 def load(
     w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float, damping_t: float, rows: int
 ) -> None:  # fmt: skip
-    """Writes the step into the solver's workspace, but for the constraints' rows; its guess is the velocity before.
+    """Writes the step, except the constraints' rows, into the solver's workspace; the guess is the last velocity.
 
     Args:
-        w: The world, prepared.
-        c: The contacts.
-        s: The workspace.
-        elastic: Elastic displacements (n, 2), m; without rows: none.
-        stiffness_t: Tangential stiffness (0: that of the normal direction), N/m.
-        damping_t: Tangential damping, N s/m.
-        rows: Number of the constraints' rows, which `load_rows` has written.
+        w: the world, prepared.
+        c: the contacts.
+        s: the workspace.
+        elastic: elastic displacements (n, 2) [m]; empty: none.
+        stiffness_t: tangential stiffness [N/m]; 0: that of the normal direction.
+        damping_t: tangential damping [N s/m].
+        rows: number of the constraints' rows, which `load_rows` has written.
     """
     trees, dofs, size, contacts, entries = _sizes(w, c)
     torsional, more = torsional_sizes(w, c)
@@ -242,7 +251,7 @@ def load(
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _sizes(w: WorldRecord, c: ContactRecord) -> tuple[int, int, int, int, int]:
-    """Numbers of trees, velocities, entries of A, contacts, entries of J."""
+    """Returns the numbers of trees, velocities, entries of A, contacts, entries of J."""
     tree_v, trees, branches, lasts = w.tree_v, c.tree, branches_of(w), c.last
     nt, n = len(w.tree_kind), c.count[0]
     size, entries = 0, 0
@@ -265,7 +274,7 @@ def _copy(target: np.ndarray, at: int, source: np.ndarray, first: int, count: in
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _write(w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float, damping_t: float) -> None:
-    """:func:`load` where there is room."""
+    """Writes the step into a workspace that is large enough; see :func:`load`."""
     tree_v, blocks, trees, jacobians = w.tree_v, w.A, c.tree, c.J
     nt, n = len(w.tree_kind), c.count[0]
     dof_start, A_start, A = s.dof_start, s.A_start, s.A
@@ -321,7 +330,7 @@ def _write(w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffn
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _write_branches(w: WorldRecord, s: Any) -> None:
-    """Which cliques are trees with branches, and how the velocities of trees follow each other."""
+    """Writes which cliques are trees with branches, and the path of each velocity in its tree."""
     branched, parent, run, depth = s.clique_branched, s.dof_parent, s.dof_run, s.dof_depth
     articulated, tree_v = len(w.tree_branched), w.tree_v
     for t in range(len(w.tree_kind)):
@@ -335,8 +344,8 @@ def load_rows(s: Any, rows: TermInputs) -> None:
     """Writes the constraints' rows of the next step into the workspace, before :func:`make_step`.
 
     Args:
-        s: The workspace.
-        rows: The rows, as long as they are.
+        s: the workspace.
+        rows: the rows, all of them.
     """
     m = len(rows.a)
     reserve(s, s.n, s.dofs, 0, 0, 0, m, len(rows.J))
@@ -346,7 +355,7 @@ def load_rows(s: Any, rows: TermInputs) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _keep(source: TermInputs, target: TermInputs, m: int) -> None:
-    """Copies m rows; the same arrays stay as they are."""
+    """Copies m rows; arrays that are the same stay as they are."""
     n = source.start[m]
     target.a[:m], target.b[:m], target.start[: m + 1] = source.a[:m], source.b[:m], source.start[: m + 1]
     target.J[:n] = source.J[:n]
@@ -354,10 +363,10 @@ def _keep(source: TermInputs, target: TermInputs, m: int) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def yielded(c: ContactRecord, s: Any, period: float, start: np.ndarray, end: np.ndarray) -> None:
-    """Elastic displacements (n, 2) at both ends of the step: e <- (b_t e - gamma_t)/(b_t + dt k_t).
+def update_elastic_displacements(c: ContactRecord, s: Any, period: float, start: np.ndarray, end: np.ndarray) -> None:
+    """Writes elastic displacements (n, 2) at both ends of the step: e <- (b_t e - gamma_t)/(b_t + dt k_t).
 
-    A contact that did not overlap at the start of the step has none: it bears no friction, and may leave the list.
+    A contact that did not overlap at the start of the step has none: it has no friction, and may leave the list.
     """
     gamma, p = outputs(s).gamma, inputs(s).contacts.parameters
     for k in range(c.count[0]):
@@ -365,3 +374,6 @@ def yielded(c: ContactRecord, s: Any, period: float, start: np.ndarray, end: np.
         for i in range(2):
             e = start[k, i] = p[k, _P.ELASTIC_DISPLACEMENT + i]
             end[k, i] = update_elastic_displacement(kt, bt, period, e, gamma[k, i]) if c.phi0[k] < 0.0 else 0.0
+
+
+__getattr__ = renamed(__name__, {"yielded": "update_elastic_displacements"})

@@ -1,4 +1,4 @@
-"""Rows of constraints that are given for one step, as `compiled_step.load_rows` takes them.
+"""Rows of constraints for one step, in the form of `compiled_step.load_rows`.
 
 The cliques of the solver are the world's trees; parameters are b, v^, R, beta, lower, upper.
 """
@@ -22,7 +22,7 @@ def flat_rows(d: WorldDynamics, constraints: Sequence[Constraint]) -> TermInputs
     """Returns the rows of constraints; None if there are none.
 
     Raises:
-        ValueError: A row couples more than two trees, or has another number of columns than there are velocities.
+        ValueError: a row couples more than two trees, or has another number of columns than there are velocities.
     """
     tree_v = d.arrays.tree_v
     owner = np.repeat(np.arange(len(tree_v) - 1), np.diff(tree_v))
@@ -46,6 +46,6 @@ def flat_rows(d: WorldDynamics, constraints: Sequence[Constraint]) -> TermInputs
 
 
 def joined_rows(first: TermInputs, second: TermInputs) -> TermInputs:
-    """Returns one list of both."""
+    """Joins two lists of rows."""
     shifted = second._replace(start=first.start[-1] + second.start[1:])
     return TermInputs(*(np.concatenate(pair) for pair in zip(first, shifted, strict=True)))

@@ -1,4 +1,4 @@
-"""Contacts of a step: how far each body is looked around, and the query itself, compiled (see `dynamics`)."""
+"""Compiled query of a step's contacts, and the margins about the bodies in which it searches (see `dynamics`)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from convex_contact.collision import broad_phase, contacts, narrow_phase
 from convex_contact.model.arrays import ContactRecord, WorldRecord
 from convex_contact.model.tree_kernels import find_twists
 
-OWN_SPEED, OTHERS_SPEED = 1.5, 0.25  # of the travel of the body itself and of the fastest body, into the margin
+OWN_SPEED, OTHERS_SPEED = 1.5, 0.25  # factors of the speeds of the body itself and of the fastest body in the margin
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
 def _bound(w: WorldRecord, b: int, linear: float, angular: float) -> float:
-    """Upper bound of the speed of a body's points and contact points, from the squares of its velocities."""
+    """Returns an upper bound of the speed of a body's points and contact points, from the squares of its velocities."""
     reach = w.body_radius[b] + 0.5 * w.settings[broad_phase.THRESHOLD]
     return float(np.sqrt(linear) + np.sqrt(angular) * reach) if angular > 0 else float(np.sqrt(linear))
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
 def _bound_of_twist(w: WorldRecord, b: int, twists: np.ndarray, first: int) -> float:
-    """:func:`_bound` from the six numbers [v; omega] at `first` of flat twists."""
+    """Computes :func:`_bound` from the six numbers [v; omega] at `first` of flat twists."""
     linear = angular = 0.0
     for k in range(first, first + 3):
         linear += twists[k] ** 2
@@ -31,7 +31,7 @@ def _bound_of_twist(w: WorldRecord, b: int, twists: np.ndarray, first: int) -> f
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _start_speeds(w: WorldRecord, out: np.ndarray) -> None:
-    """Writes the bounds of :func:`body_speeds` at the velocity at which the world was prepared."""
+    """Writes the bounds of :func:`body_speeds` at the velocity for which the world was prepared."""
     twists = w.body_twist.reshape(-1)
     for b in range(len(w.body_tree)):
         out[b] = _bound_of_twist(w, b, twists, 6 * b)
@@ -39,7 +39,7 @@ def _start_speeds(w: WorldRecord, out: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def body_speeds(w: WorldRecord, velocity: np.ndarray, out: np.ndarray) -> None:
-    """Upper bounds (nb,) of the speed of the bodies' points and contact points, m/s, at velocity (nv,)."""
+    """Writes upper bounds (nb,) of the speed of the bodies' points and contact points [m/s] at velocity (nv,)."""
     twists = w.body_twist.reshape(-1)
     for b in range(len(w.body_tree)):
         tree, link = w.body_tree[b], w.body_link[b]
@@ -47,7 +47,7 @@ def body_speeds(w: WorldRecord, velocity: np.ndarray, out: np.ndarray) -> None:
             out[b] = _bound_of_twist(w, b, twists, 6 * b)
         elif link < 0:
             out[b] = _bound_of_twist(w, b, velocity, w.tree_v[tree])
-        elif w.link_dof[link] < 0:  # of a tree without kernels
+        elif w.link_dof[link] < 0:  # a link of a tree without kernels
             linear, angular, start = 0.0, 0.0, w.tree_v[tree]
             for k in range(6):
                 s = 0.0
@@ -64,7 +64,7 @@ def body_speeds(w: WorldRecord, velocity: np.ndarray, out: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _tree_speeds(w: WorldRecord, tree: int, velocity: np.ndarray, out: np.ndarray) -> None:
-    """:func:`body_speeds` of the links of a tree with kernels."""
+    """Computes :func:`body_speeds` for the links of a tree with kernels."""
     find_twists(w, tree, velocity)
     V, poses, origin = w.joint_twist, w.body_pose, w.tree_origin
     for j in range(w.joint_start[tree], w.joint_start[tree + 1]):
@@ -76,12 +76,12 @@ def _tree_speeds(w: WorldRecord, tree: int, velocity: np.ndarray, out: np.ndarra
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def predict_margins(w: WorldRecord, travel: float) -> None:
-    """Margins of all bodies from their speeds before the step and in free motion.
+def predict_margins(w: WorldRecord, horizon: float) -> None:
+    """Sets the margins of all bodies from their speeds before the step and in free motion.
 
     Args:
-        w: The world.
-        travel: h s, s.
+        w: the world.
+        horizon: h s [s].
     """
     speeds = w.body_speed
     _start_speeds(w, speeds[0])
@@ -93,19 +93,19 @@ def predict_margins(w: WorldRecord, travel: float) -> None:
             fastest = max(fastest, speeds[0, b])
     for b in range(speeds.shape[1]):
         if w.body_tree[b] >= 0:
-            w.body_margin[b] = travel * (OWN_SPEED * speeds[0, b] + OTHERS_SPEED * fastest)
+            w.body_margin[b] = horizon * (OWN_SPEED * speeds[0, b] + OTHERS_SPEED * fastest)
         else:
-            w.body_margin[b] = travel * speeds[0, b]
+            w.body_margin[b] = horizon * speeds[0, b]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def grow_margins(w: WorldRecord, velocity: np.ndarray, travel: float) -> int:
-    """Widens the margins that do not cover a velocity; returns how many these are."""
+def grow_margins(w: WorldRecord, velocity: np.ndarray, horizon: float) -> int:
+    """Widens the margins that do not cover a velocity; returns their number."""
     speeds = w.body_speed
     body_speeds(w, velocity, speeds[0])
     short = 0
     for b in range(speeds.shape[1]):
-        needed = travel * speeds[0, b]
+        needed = horizon * speeds[0, b]
         if needed > w.body_margin[b] and w.body_margin[b] < w.settings[broad_phase.THRESHOLD]:
             w.body_margin[b] = OWN_SPEED * needed
             short += 1
@@ -114,7 +114,7 @@ def grow_margins(w: WorldRecord, velocity: np.ndarray, travel: float) -> int:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def find_contacts(w: WorldRecord, c: ContactRecord) -> bool:
-    """Geometry of one query: pairs, points and all that belongs to them. True if the arrays were large enough."""
+    """Finds pairs, points and all other data of contacts in one query; returns whether the arrays were large enough."""
     broad_phase.place_geometries(w)
     broad_phase.find_pairs(w)
     counters = w.counters
@@ -130,25 +130,28 @@ def find_contacts(w: WorldRecord, c: ContactRecord) -> bool:
     return True
 
 
-#: how a query sets the margins
+#: modes of setting the margins in a query
 KEPT, ALL_PAIRS, PREDICTED = range(3)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def collect_contacts(w: WorldRecord, c: ContactRecord, old: ContactRecord, travel: float, margins: int) -> bool:
-    """Contacts of the step, matched with those of the step before. True if the arrays were large enough.
+def collect_contacts(w: WorldRecord, c: ContactRecord, old: ContactRecord, horizon: float, margins: int) -> bool:
+    """Finds the contacts of the step and matches them with those of the last step.
 
     Args:
-        w: The world.
-        c: The contacts to fill in.
-        old: Those of the step before.
-        travel: h s, s.
+        w: the world.
+        c: output, the contacts.
+        old: contacts of the last step.
+        horizon: h s [s].
         margins: KEPT, ALL_PAIRS or PREDICTED.
+
+    Returns:
+        Whether the arrays were large enough.
     """
     if margins == ALL_PAIRS:
         w.body_margin[:] = 0.5 * w.settings[broad_phase.THRESHOLD]
     elif margins == PREDICTED:
-        predict_margins(w, travel)
+        predict_margins(w, horizon)
     if not find_contacts(w, c):
         return False
     contacts.match(w, c, old)

@@ -20,18 +20,18 @@ def trajectory(
     observe: Callable[[Simulator], Any] | None = None,
     **options: Any,
 ) -> tuple[np.ndarray, np.ndarray, list[Any]]:
-    """Simulates a world and follows one body.
+    """Simulates a world and records the path of one body.
 
     Args:
-        world: The description.
-        body: Name of the body.
-        period: dt, s.
-        duration: s.
-        observe: Called after each step.
-        **options: Of the :class:`Simulator`.
+        world: description of the world.
+        body: name of the body.
+        period: dt [s].
+        duration: of the simulation [s].
+        observe: called after each step.
+        **options: arguments of the :class:`Simulator`.
 
     Returns:
-        Times (n + 1,), s, and positions (n + 1, 3), m, the first at time 0; what `observe` returned, n values.
+        Times (n + 1,) [s] and positions (n + 1, 3) [m], the first at time 0; n values that `observe` returned.
     """
     simulator = Simulator(world, period=period, **options)
     steps = round(duration / period)

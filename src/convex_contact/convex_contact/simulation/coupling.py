@@ -4,9 +4,9 @@ With the target's pose x_d at the end of the step, its velocity v_d, and x = x0 
 
     F = k (x_d - x0 - dt v_p) + b (v_d - v_p),        dt F = dt k (x_d - x0) + dt b v_d - (dt b + dt^2 k) v_p,
 
-so that the part with v_p joins A and the rest v* (as `implicit_terms` does for joints); rotations likewise, with the
-rotation vector from the body's orientation to the target's. The body's side is unconditionally stable. A device that
-holds the opposite force for one period T is passive against it if its own damping exceeds `device_damping`,
+so that the term with v_p is added to A and the others to v* (as `implicit_terms` does for joints). Rotations are alike,
+with the rotation vector from the body's orientation to the target's. The body's side is unconditionally stable. A
+device that holds the opposite force for one period T is passive if its own damping exceeds `device_damping`,
 
     b_device > k T / 2 + b,                                                        (Colgate and Schenkel 1997)
 
@@ -28,44 +28,45 @@ from convex_contact.model.small_matrices import factorise_leading, solve_factori
 from convex_contact.model.world import WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.dynamics import WorldDynamics
+from haptic_files.moved_modules import RenamedMember, renamed
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _stretch(pose: np.ndarray, center: np.ndarray, target: np.ndarray, error: np.ndarray) -> None:
-    """From a body's frame to the target: displacement and rotation vector, world axes (6,).
+def _pose_error(pose: np.ndarray, center: np.ndarray, target: np.ndarray, error: np.ndarray) -> None:
+    """Writes displacement and rotation vector from a body's frame to the target, in world axes (6,).
 
     Args:
-        pose: Of the body (12,), rotation and position.
-        center: What of the body is at that position, from its frame's origin (3,).
-        target: Position and unit quaternion (x, y, z, w) (7,).
-        error: Where the result goes.
+        pose: of the body (12,), rotation and position.
+        center: point of the body at that position, from its frame's origin (3,).
+        target: position and unit quaternion (x, y, z, w) (7,).
+        error: output.
     """
     for i in range(3):
         lever = pose[3 * i] * center[0] + pose[3 * i + 1] * center[1] + pose[3 * i + 2] * center[2]
         error[i] = target[i] - (pose[9 + i] - lever)
     d = rotation_entries(target[3], target[4], target[5], target[6])
-    turn = np.empty((3, 3))
+    rotation = np.empty((3, 3))
     for i in range(3):
         for j in range(3):
-            turn[i, j] = 0.0
+            rotation[i, j] = 0.0
             for k in range(3):
-                turn[i, j] += d[3 * i + k] * pose[3 * j + k]
+                rotation[i, j] += d[3 * i + k] * pose[3 * j + k]
     # the quaternion of the rotation, from its largest entry, and its logarithm
-    trace = turn[0, 0] + turn[1, 1] + turn[2, 2]
+    trace = rotation[0, 0] + rotation[1, 1] + rotation[2, 2]
     q = np.empty(4)
     if trace > 0.0:
         q[3] = 1.0 + trace
         for i in range(3):
-            q[i] = turn[(i + 2) % 3, (i + 1) % 3] - turn[(i + 1) % 3, (i + 2) % 3]
+            q[i] = rotation[(i + 2) % 3, (i + 1) % 3] - rotation[(i + 1) % 3, (i + 2) % 3]
     else:
         i = 0
         for k in range(1, 3):
-            if turn[k, k] > turn[i, i]:
+            if rotation[k, k] > rotation[i, i]:
                 i = k
         j, k = (i + 1) % 3, (i + 2) % 3
-        q[i] = 1.0 + turn[i, i] - turn[j, j] - turn[k, k]
-        q[j], q[k] = turn[i, j] + turn[j, i], turn[i, k] + turn[k, i]
-        q[3] = turn[k, j] - turn[j, k]
+        q[i] = 1.0 + rotation[i, i] - rotation[j, j] - rotation[k, k]
+        q[j], q[k] = rotation[i, j] + rotation[j, i], rotation[i, k] + rotation[k, i]
+        q[3] = rotation[k, j] - rotation[j, k]
         if q[3] < 0.0:
             q[:] = -q
     sine = np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2])
@@ -74,14 +75,14 @@ def _stretch(pose: np.ndarray, center: np.ndarray, target: np.ndarray, error: np
         error[3 + i] = scale * q[i]
 
 
-#: places in the memory of a coupling, which compiled code takes as one array
-GOAL, STRETCH, STIFFNESS, DAMPING, CENTER, WRENCH = 0, 13, 19, 25, 31, 34
+#: first indices of the parts of a coupling's memory, which compiled code takes as one array
+GOAL, POSE_ERROR, STIFFNESS, DAMPING, CENTER, WRENCH = 0, 13, 19, 25, 31, 34
 _SIZE = 40
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _frame_jacobian(w: WorldRecord, body: int, center: np.ndarray, jacobian: np.ndarray) -> None:
-    """Jacobian (6, nv_t) of the twist [linear; angular] of a body's frame, world axes."""
+    """Writes the Jacobian (6, nv_t) of the twist [linear; angular] of a body's frame, in world axes."""
     tree, link = w.body_tree[body], w.body_link[body]
     n = w.tree_v[tree + 1] - w.tree_v[tree]
     for r in range(6):
@@ -99,12 +100,12 @@ def _frame_jacobian(w: WorldRecord, body: int, center: np.ndarray, jacobian: np.
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _join(w: WorldRecord, body: int, memory: np.ndarray, jacobian: np.ndarray, period: float) -> None:
+def _add_to_step(w: WorldRecord, body: int, memory: np.ndarray, jacobian: np.ndarray, period: float) -> None:
     """Adds the coupling to its tree's block of A and v*, after the world was prepared."""
-    error, twist = memory[STRETCH:STIFFNESS], memory[GOAL + 7 : STRETCH]
+    error, twist = memory[POSE_ERROR:STIFFNESS], memory[GOAL + 7 : POSE_ERROR]
     stiffness, damping, center = memory[STIFFNESS:DAMPING], memory[DAMPING:CENTER], memory[CENTER:WRENCH]
     _frame_jacobian(w, body, center, jacobian)
-    _stretch(w.body_pose[body], center, memory[GOAL:STRETCH], error)
+    _pose_error(w.body_pose[body], center, memory[GOAL:POSE_ERROR], error)
     tree = w.body_tree[body]
     first = w.tree_v[tree]
     n = w.tree_v[tree + 1] - first
@@ -130,64 +131,66 @@ def _join(w: WorldRecord, body: int, memory: np.ndarray, jacobian: np.ndarray, p
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _part(w: WorldRecord, body: int, memory: np.ndarray, jacobian: np.ndarray, period: float) -> None:
-    """The wrench that acted, from the solution in the world's v."""
+def _write_wrench(w: WorldRecord, body: int, memory: np.ndarray, jacobian: np.ndarray, period: float) -> None:
+    """Writes the wrench of the last step, from the solution in the world's v."""
     tree = w.body_tree[body]
     first = w.tree_v[tree]
     for r in range(6):
         rate = 0.0
         for i in range(w.tree_v[tree + 1] - first):
             rate += jacobian[r, i] * w.v[first + i]
-        memory[WRENCH + r] = memory[STIFFNESS + r] * (memory[STRETCH + r] - period * rate)
+        memory[WRENCH + r] = memory[STIFFNESS + r] * (memory[POSE_ERROR + r] - period * rate)
         memory[WRENCH + r] += memory[DAMPING + r] * (memory[GOAL + 7 + r] - rate)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _lead(memory: np.ndarray, start: np.ndarray, end: np.ndarray, step: int, steps: int, period: float) -> None:
-    """See `Coupling.lead`."""
+    """Moves the target along a line, see `Coupling.lead`."""
     for i in range(3):
-        way = end[i] - start[i]
-        memory[GOAL + i] = end[i] if step == steps else start[i] + step * (way / steps)
-        memory[GOAL + 7 + i] = way / period
+        displacement = end[i] - start[i]
+        memory[GOAL + i] = end[i] if step == steps else start[i] + step * (displacement / steps)
+        memory[GOAL + 7 + i] = displacement / period
         memory[GOAL + 10 + i] = 0.0
 
 
 class CouplingTerms(NamedTuple):
-    """What a coupling was in the last step, for derivatives.
+    """Terms of a coupling in the last step, for derivatives.
 
     Attributes:
-        jacobian: Of the frame's twist [linear; angular], world axes (6, nv_t).
-        stiffness: (6,), N/m and N m/rad.
-        damping: (6,), N s/m and N m s/rad.
-        stretch: Displacement and rotation vector from the frame to the target at the start of the step (6,), m and rad.
-        twist: Of the target (6,), m/s and rad/s.
+        jacobian: of the frame's twist [linear; angular], in world axes (6, nv_t).
+        stiffness: (6,) [N/m and N m/rad].
+        damping: (6,) [N s/m and N m s/rad].
+        pose_error: displacement and rotation vector from frame to target at the start of the step (6,) [m, rad].
+        twist: of the target (6,) [m/s and rad/s].
     """
 
     jacobian: np.ndarray
     stiffness: np.ndarray
     damping: np.ndarray
-    stretch: np.ndarray
+    pose_error: np.ndarray
     twist: np.ndarray
+
+    stretch = RenamedMember("pose_error")
 
 
 class Coupling:
     """A spring and damper that pulls a body's frame to a target.
 
     Args:
-        dynamics: The world in motion.
-        body: Number or name of a free body or a link.
-        stiffness: k, N/m.
-        damping: b, N s/m.
-        rotational_stiffness: N m/rad.
-        rotational_damping: N m s/rad.
+        dynamics: the world in motion.
+        body: number or name of a free body or a link.
+        stiffness: k [N/m].
+        damping: b [N s/m].
+        rotational_stiffness: [N m/rad].
+        rotational_damping: [N m s/rad].
 
     Attributes:
-        force: On the body in the last step (3,), N, world; a view, which the next step changes.
-        torque: On the body about its frame's origin in the last step (3,), N m, world; likewise.
+        force: on the body in the last step (3,) [N], in the world frame; a view, which the next step changes.
+        torque: on the body about its frame's origin in the last step (3,) [N m], in the world frame; a view.
 
     Raises:
-        WorldError: The body does not exist or cannot be pulled.
-        ValueError: A number is negative or not finite.
+        WorldError: the body does not exist or cannot be pulled.
+        ValueError: a number is negative or not finite.
 
     Examples:
         >>> from convex_contact import Simulator, World
@@ -197,7 +200,7 @@ class Coupling:
         >>> coupling = simulator.couple("ball", stiffness=100.0, damping=20.0)  # damped critically
         >>> coupling.target((0.0, 0.0, 0.0))
         >>> simulator.step(3000)
-        >>> round(float(coupling.force[2]), 2)  # it carries the weight [N]
+        >>> round(float(coupling.force[2]), 2)  # the weight [N]
         9.81
     """
 
@@ -229,21 +232,21 @@ class Coupling:
         self.reset()
 
     def reset(self) -> None:
-        """The target where the body is, at rest; no force."""
+        """Sets the target to the body's pose, at rest, and the force to 0."""
         state = self._dynamics.state(self.body)
         self._memory[WRENCH:] = 0.0
         self.target(state.position, state.orientation)
 
     def copies(self) -> tuple[np.ndarray, np.ndarray]:
-        """All that it remembers, for :meth:`restore`."""
+        """Copies the coupling's whole state, for :meth:`restore`."""
         return self._memory.copy(), self._jacobian.copy()
 
     def restore(self, copies: tuple[np.ndarray, np.ndarray]) -> None:
-        """Takes back what :meth:`copies` gave."""
+        """Restores the state that :meth:`copies` returned."""
         self._memory[:], self._jacobian[:] = copies
 
     def device_damping(self, period: float) -> float:
-        """Least damping of a device, N s/m, that is passive when it holds this coupling's force for a period (s)."""
+        """Returns the least damping [N s/m] of a passive device that holds this coupling's force for a period [s]."""
         return float(0.5 * period * self._memory[STIFFNESS] + self._memory[DAMPING])
 
     def target(
@@ -253,16 +256,16 @@ class Coupling:
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
     ) -> None:
-        """Where the body's frame is pulled in the coming steps.
+        """Sets the target of the body's frame for the coming steps.
 
         Args:
-            position: At the end of the step (3,), m.
-            orientation: Likewise, quaternion (x, y, z, w).
-            velocity: (3,), m/s.
-            angular_velocity: (3,), rad/s, world.
+            position: at the end of the step (3,) [m].
+            orientation: at the end of the step, quaternion (x, y, z, w).
+            velocity: (3,) [m/s].
+            angular_velocity: (3,) [rad/s], in the world frame.
 
         Raises:
-            ValueError: A length or a number is wrong; the target stays.
+            ValueError: a length or a number is wrong; the target stays.
         """
         goal = np.empty(13)
         parts = (("position", position), ("orientation", orientation), ("velocity", velocity))
@@ -279,40 +282,45 @@ class Coupling:
                 checks.array(name, value, (4 if name == "orientation" else 3,))
             raise ValueError(f"orientation: expected a quaternion (x, y, z, w) that is not zero, got {orientation!r}")
         goal[3:7] /= norm
-        self._memory[GOAL:STRETCH] = goal
+        self._memory[GOAL:POSE_ERROR] = goal
 
     def lead(self, start: np.ndarray, end: np.ndarray, step: int, steps: int, period: float) -> None:
-        """Puts the target on the straight way that it takes in some steps, for loops: nothing is checked.
+        """Moves the target along the straight line that it takes in some steps, for loops: nothing is checked.
 
         Its orientation stays as it is, at rest.
 
         Args:
-            start: Where it was (3,), m.
-            end: Where it will be (3,), m.
-            step: Number of the coming step, from 1.
-            steps: Number of steps of the way.
-            period: Of all of them, s.
+            start: position at the start of the line (3,) [m].
+            end: position at the end of the line (3,) [m].
+            step: number of the coming step, from 1.
+            steps: number of steps of the line.
+            period: duration of all steps [s].
         """
         _lead(self._memory, start, end, step, steps, period)
 
-    def turn(self, orientation: np.ndarray, angular_velocity: np.ndarray) -> None:
-        """The target's orientation, a unit quaternion (x, y, z, w), and its rate (3,), rad/s, after :meth:`lead`."""
+    def set_orientation(self, orientation: np.ndarray, angular_velocity: np.ndarray) -> None:
+        """Sets the target's unit quaternion (x, y, z, w) and angular velocity (3,) [rad/s], after :meth:`lead`."""
         self._memory[GOAL + 3 : GOAL + 7] = orientation
         self._memory[GOAL + 10 : GOAL + 13] = angular_velocity
 
+    turn = RenamedMember("set_orientation")
+
     def add(self, period: float) -> None:
         """Adds the coupling to A and v* of the step, after `WorldDynamics.prepare`."""
-        _join(self._dynamics.arrays.record, self.body, self._memory, self._jacobian, period)
+        _add_to_step(self._dynamics.arrays.record, self.body, self._memory, self._jacobian, period)
 
     def finish(self, period: float) -> None:
-        """The force that acted, from the velocity at the end of the step."""
-        _part(self._dynamics.arrays.record, self.body, self._memory, self._jacobian, period)
+        """Computes the force of the step from the velocity at its end."""
+        _write_wrench(self._dynamics.arrays.record, self.body, self._memory, self._jacobian, period)
 
     @property
     def terms(self) -> CouplingTerms:
-        """Of the last step."""
+        """Terms of the last step."""
         a, m = self._dynamics.arrays, self._memory
         tree = int(a.body_tree[self.body])
         width = int(a.tree_v[tree + 1] - a.tree_v[tree])
-        parts = (m[STIFFNESS:DAMPING], m[DAMPING:CENTER], m[STRETCH:STIFFNESS], m[GOAL + 7 : STRETCH])
+        parts = (m[STIFFNESS:DAMPING], m[DAMPING:CENTER], m[POSE_ERROR:STIFFNESS], m[GOAL + 7 : POSE_ERROR])
         return CouplingTerms(self._jacobian[:, :width].copy(), *(part.copy() for part in parts))
+
+
+__getattr__ = renamed(__name__, {"STRETCH": "POSE_ERROR"})

@@ -5,26 +5,24 @@ One step of a simulation is
     prepare()      A, v*, poses                          from q0, v0
     collect()      contacts                              one query, at q0
     (the solver)   v
-    covers(v)      were the contacts enough?             else collect(...) again
+    covers(v)      were the contacts sufficient?         else collect(...) again
     advance(v)     q = q0 + dt N(q0) v, time, prescribed bodies
 
-The arrays are those of `arrays.WORLD_TABLE`.
-
-**Which contacts are enough.** The paper's rule puts every pair with phi0 < 0.1 m into the problem; nearly all of them
-do nothing. A contact whose force vanishes in a neighbourhood of the solution can be left out without changing it: let
-v be the minimiser of the cost without the contacts of a set E. If every contact of E has zero impulse at v, then the
-gradient of the full cost vanishes at v too, and as that cost is strictly convex, v is its only minimiser. So it is
-enough to look at v afterwards. With V = |v_c| an upper bound of a contact's speed, its impulse is zero when
+**Sufficient contacts.** The paper's rule puts every pair with phi0 < 0.1 m into the problem; nearly all have no force.
+Let v be the minimiser of the cost without the contacts of a set E. If every contact of E has zero impulse at v, then
+the gradient of the full cost vanishes at v too. That cost is strictly convex, so v is its only minimiser. It is
+therefore sufficient to check the left-out contacts at v. With V = |v_c| an upper bound of a contact's speed, its
+impulse is zero if
 
     phi0 >= h s V,   Lagged and its relatives:  h = dt,          s = 1              (phi0 + dt v_n >= 0)
                      Similar:                   h = dt,          s = sqrt(1 + mu^2) (phi0 + dt (v_n - mu ||v_t||) >= 0)
                      SAP:                       h = dt + tau_d,  s = sqrt(1 + mu^2) (v_n - mu ||v_t|| >= -phi0 / h)
 
 because a normal law is zero for phi >= 0, a lagged bound mu gamma_n0 is zero where phi0 >= 0, and mu V_t - V_n <=
-sqrt(1 + mu^2) V. (A law that pulls is not covered.) A contact that was left out has phi0 >= min(threshold, mA + mB)
+sqrt(1 + mu^2) V. (An adhesive law is not covered.) A contact that was left out has phi0 >= min(threshold, mA + mB)
 with the margins of its bodies, and V <= SA + SB, where S = |v| + |omega| (r + threshold/2) bounds the speed of a
 body's points. So **h s S <= m for every body proves that the solution is the full problem's**; where it fails, that
-body's margin grows and the step is solved again. :meth:`WorldDynamics.covers` does this; margins come from the speeds
+body's margin grows and the step is solved again. :meth:`WorldDynamics.covers` does this. Margins come from the speeds
 before the step, and are chosen so that it seldom fails. ``speculative=False`` is the paper's rule.
 """
 
@@ -57,17 +55,18 @@ from convex_contact.simulation.joint_limits import JointLimits, position_limits
 from convex_contact.simulation.world_arrays import LARGE as LARGE
 from convex_contact.simulation.world_arrays import pair_arrays, world_arrays
 from convex_contact.solver.branches import Branches, side_columns
+from haptic_files.moved_modules import RenamedMember
 
 
 @dataclass(frozen=True)
 class BodyState:
-    """Where a body is and how it moves.
+    """Pose and velocities of a body.
 
     Attributes:
-        position: Of its frame's origin (3,), m.
-        orientation: Quaternion (x, y, z, w).
-        velocity: Of the origin (3,), m/s.
-        angular_velocity: (3,), rad/s, world.
+        position: of its frame's origin (3,) [m].
+        orientation: quaternion (x, y, z, w).
+        velocity: of the origin (3,) [m/s].
+        angular_velocity: (3,) [rad/s], in the world frame.
 
     Examples:
         >>> from convex_contact import Simulator, World
@@ -87,21 +86,21 @@ class WorldDynamics:
     """State, dynamics and contact candidates of a world.
 
     Args:
-        world: The description; later changes to it are not seen.
-        period: dt, s.
-        threshold: Pairs with phi0 below it are in the problem, m.
-        speculative: Leave out contacts that provably do nothing (see the module).
-        linear_rotation: Integrate quaternions by q0 + dt N(q0) v and normalise, as the paper writes it; otherwise by
+        world: description of the world; later changes to it have no effect.
+        period: dt [s].
+        threshold: pairs with phi0 below it are in the problem [m].
+        speculative: leave out contacts that provably have no force (see the module).
+        linear_rotation: integrate quaternions by q0 + dt N(q0) v and normalise, as in the paper; otherwise by
             the exponential map, which is exact for a constant angular velocity.
 
     Attributes:
-        arrays: All arrays.
-        contacts: The contacts of the last :meth:`collect`.
-        previous: Those of the step before.
-        time: s.
+        arrays: all arrays, of `arrays.WORLD_TABLE`.
+        contacts: contacts of the last :meth:`collect`.
+        previous: contacts of the step before.
+        time: [s].
 
     Raises:
-        NativeLibraryError: The compiled library is missing, and a pair of shapes needs it.
+        NativeLibraryError: the compiled library is missing, and a pair of shapes needs it.
 
     Examples:
         >>> from convex_contact import World, WorldDynamics
@@ -152,7 +151,7 @@ class WorldDynamics:
 
     @property
     def compiled(self) -> bool:
-        """Whether compiled code alone prepares and moves the world: nothing is prescribed or driven by functions."""
+        """Compiled code alone prepares and moves the world: nothing is prescribed or driven by functions."""
         for tree in self.world.trees:
             if tree.drive is not None:
                 return False
@@ -165,26 +164,26 @@ class WorldDynamics:
 
     @property
     def has_compliant_bodies(self) -> bool:
-        """Whether there can be hydroelastic contact."""
+        """A body has a pressure field, so there can be hydroelastic contact."""
         return bool(self.arrays.mesh_flattest.any())
 
     @property
     def has_grooves(self) -> bool:
-        """Whether friction depends on the direction of slip somewhere."""
+        """Friction of some contacts depends on the direction of slip."""
         return bool(self.arrays.law[:, :, LAW_DIRECTIONAL].any())
 
     @property
     def has_static_friction(self) -> bool:
-        """Whether friction depends on the slip speed somewhere."""
+        """Friction of some contacts depends on the slip speed."""
         return bool((self.arrays.law[:, :, LAW_REST] > self.arrays.law[:, :, LAW_FRICTION]).any())
 
     @property
     def has_torsional_friction(self) -> bool:
-        """Whether a contact resists spin about its normal somewhere."""
+        """Some contacts resist spin about their normal."""
         return bool(self.arrays.law[:, :, LAW_TORSION].any())
 
     def reset(self) -> None:
-        """Back to the state that the description gives."""
+        """Resets the state to that of the description."""
         a = self.arrays
         a.q[:], a.v[:], a.body_pose[:] = self._start
         a.body_wrench[:] = 0
@@ -199,7 +198,7 @@ class WorldDynamics:
                 a.body_twist[number] = body.motion(0.0)
 
     def state(self, body: int | str) -> BodyState:
-        """Position and velocity of a body, from q and v."""
+        """Returns the pose and velocities of a body, from q and v."""
         number = self.world.number(body)
         described = self.world.bodies[number]
         a = self.arrays
@@ -222,7 +221,7 @@ class WorldDynamics:
         return BodyState(placement.position - lever, placement.orientation, velocity - turning, angular)
 
     def jacobian(self, body: int | str) -> np.ndarray:
-        """Of the twist [linear; angular] of a body's frame (6, nv), world axes, by all velocities; see `Simulator`."""
+        """Returns the Jacobian (6, nv) of the twist [linear; angular] of a body's frame, in world axes."""
         number, a = self.world.number(body), self.arrays
         J, tree, pose = np.zeros((6, self.nv)), a.body_tree[number], a.body_pose[number].copy()
         if tree >= 0:
@@ -239,16 +238,16 @@ class WorldDynamics:
         return J
 
     def prescribe(self, body: int | str, twist: Any, position: Any = None, orientation: Any = None) -> None:
-        """Sets the twist (6,) of a prescribed body for the coming step, and where it is at its start.
+        """Sets the twist (6,) of a prescribed body for the coming step, and its pose at the start of the step.
 
         Args:
-            body: Number or name.
-            twist: [linear; angular], world, at the body's origin.
-            position: (3,), m; default: where it got to.
-            orientation: Quaternion (x, y, z, w).
+            body: number or name.
+            twist: [linear; angular], in the world frame, at the body's origin.
+            position: (3,) [m]; default: the present position.
+            orientation: quaternion (x, y, z, w); default: the present orientation.
 
         Raises:
-            ValueError: The body is not prescribed, or a length is wrong.
+            ValueError: the body is not prescribed, or a length is wrong.
         """
         number = self.world.number(body)
         if number not in self._prescribed:
@@ -270,7 +269,7 @@ class WorldDynamics:
     # --- one step ----------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """A, v*, poses and twists at (q, v). A prescribed body's motion is taken at the end of the step."""
+        """Computes A, v*, poses and twists at (q, v). A prescribed body's motion is taken at the end of the step."""
         a = self.arrays
         for number in self._prescribed:
             motion = self.world.bodies[number].motion
@@ -292,7 +291,7 @@ class WorldDynamics:
             self._trees[tree].prepare(a.q[i:j], a.v[k:m], effort, self.period, block, a.v_star[k:m])
 
     def _applied(self, tree: int) -> np.ndarray:
-        """Joint forces (nv,) of the wrenches on the links of a tree without kernels."""
+        """Returns joint forces (nv,) of the wrenches on the links of a tree without kernels."""
         a, model = self.arrays, self._trees[tree]
         effort = np.zeros(a.tree_v[tree + 1] - a.tree_v[tree])
         for i, number in enumerate(self._tree_bodies[tree]):
@@ -303,7 +302,7 @@ class WorldDynamics:
         return effort
 
     def write_links(self, tree: int) -> None:
-        """Poses and twists of the links of a tree at (q, v); of one without kernels their Jacobians, too."""
+        """Writes poses and twists of the links of a tree at (q, v); for a tree without kernels also their Jacobians."""
         a = self.arrays
         model = self._trees[tree]
         if model.has_kernels:
@@ -317,8 +316,8 @@ class WorldDynamics:
         a.body_pose[numbers], a.body_twist[numbers] = poses, twists
         a.link_jacobian[a.body_link[numbers]] = jacobians
 
-    def travel(self, approximation: str) -> float:
-        """h s of the module's proof, s: how far a contact reaches per speed of its bodies."""
+    def contact_horizon(self, approximation: str) -> float:
+        """Returns h s of the module's proof [s], the distance at which a contact may act per speed of its bodies."""
         if approximation == "sap":
             return (self.period + self._longest_relaxation) * self._steepest
         return self.period * (self._steepest if approximation.startswith("similar") else 1.0)
@@ -327,8 +326,8 @@ class WorldDynamics:
         """Finds the contacts of the step, after :meth:`prepare`.
 
         Args:
-            approximation: Of the solver; only decides how far is looked.
-            again: After :meth:`covers` said no: with the wider margins, and still against the step before.
+            approximation: of the solver; it only determines the margins.
+            again: after :meth:`covers` returned False: use the wider margins, and match with the same last step.
 
         Returns:
             The contacts; the same object as :attr:`contacts`.
@@ -337,26 +336,26 @@ class WorldDynamics:
         if not again:
             self.swap()
             margins = PREDICTED if self.speculative else ALL_PAIRS
-        travel = self.travel(approximation)
-        while not collect_contacts(self.arrays.record, self.contacts.record, self.previous.record, travel, margins):
+        horizon = self.contact_horizon(approximation)
+        while not collect_contacts(self.arrays.record, self.contacts.record, self.previous.record, horizon, margins):
             self.enlarge()
         return self.contacts
 
     def covers(self, velocity: np.ndarray, approximation: str = "lagged") -> bool:
-        """Whether the solution (nv,) with the collected contacts is that of all pairs below the threshold.
+        """Returns whether the solution (nv,) with the collected contacts is that of all pairs below the threshold.
 
         If not, the margins have been widened: ``collect(approximation, again=True)`` and solve again.
         """
         if not self.speculative:
             return True
-        return bool(grow_margins(self.arrays.record, velocity, self.travel(approximation)) == 0)
+        return bool(grow_margins(self.arrays.record, velocity, self.contact_horizon(approximation)) == 0)
 
     def swap(self) -> None:
-        """The contacts become those of the step before; once more: takes that back."""
+        """Exchanges the contacts of this step and of the last one."""
         self.contacts, self.previous = self.previous, self.contacts
 
     def advance(self, velocity: np.ndarray) -> None:
-        """Ends the step: v becomes the solution (nv,), q moves with it, and prescribed bodies with theirs."""
+        """Ends the step: sets v to the solution (nv,), integrates q, and moves prescribed bodies by their twists."""
         self.arrays.v[:] = velocity
         bodies.move_free_bodies(self.arrays.record, velocity, self.period, self.linear_rotation)
         if self._kernels:
@@ -364,7 +363,7 @@ class WorldDynamics:
         self.move_others()
 
     def move_others(self) -> None:
-        """Moves trees without kernels and prescribed bodies by the velocities of the step, and the time."""
+        """Moves trees without kernels and prescribed bodies by the velocities of the step, and advances the time."""
         a = self.arrays
         for tree in self._others:
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
@@ -378,18 +377,20 @@ class WorldDynamics:
                 bodies.write_pose(a.body_pose[number], q)
         self.time += self.period
 
-    def carried(self, values: np.ndarray) -> np.ndarray:
-        """A tangential quantity (n, 2) of the step before's contacts, at those of this step (see ``contacts``)."""
+    def transport_tangential(self, values: np.ndarray) -> np.ndarray:
+        """Transports a tangential quantity (n, 2) of the last step's contacts to those of this step."""
         out = np.empty((int(self.contacts.count[0]), 2))
         contacts.carry_tangential(
             self.arrays.record, self.contacts.record, self.previous.record, self.period, values, out
         )
         return out
 
+    carried, travel = RenamedMember("transport_tangential"), RenamedMember("contact_horizon")
+
     # --- for solvers and tests ---------------------------------------------------------------------------------
 
     def dense(self) -> dict[str, Any]:
-        """The problem of the step in dense matrices, as ``ContactProblem`` takes it (no laws, no period)."""
+        """Returns the step's problem in dense matrices, as arguments of ``ContactProblem`` (no laws, no period)."""
         a, c = self.arrays, self.contacts
         n, branches = int(c.count[0]), Branches(a.dof_parent, a.dof_run, a.dof_depth)
         matrix, jacobian = np.zeros((self.nv, self.nv)), np.zeros((n, 3, self.nv))
@@ -414,7 +415,7 @@ class WorldDynamics:
         } | {name: getattr(c, name)[:n].copy() for name in names}
 
     def joint_limits(self) -> JointLimits:
-        """Limits of all joints with one coordinate that have any."""
+        """Returns the limits of all joints with one coordinate that have any."""
         rows = []
         for tree in self._articulated:
             model = self._trees[tree].model
@@ -429,7 +430,7 @@ class WorldDynamics:
         return JointLimits(whole[:, 0], whole[:, 1], table[:, 2], table[:, 3])
 
     def enlarge(self) -> None:
-        """Makes room for what the last query needed.
+        """Enlarges arrays to the size that the last query required.
 
         Raises:
             NativeLibraryError: Coal failed.

@@ -1,4 +1,4 @@
-"""A joint of an articulated tree in a simulation: where it is, how it moves, what drives it."""
+"""A joint of an articulated tree in a simulation: position, velocity, effort and motor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from convex_contact.simulation.joint_limits import position_limits
 
 
 def joint_places(world: World) -> dict[str, tuple[int, str]]:
-    """Tree and name within it of all joints that have one velocity, by ``tree/joint``."""
+    """Returns the tree and the name within it of all joints that have one velocity, by ``tree/joint``."""
     return {
         f"{tree.name}/{name}": (number, name)
         for number, tree in enumerate(world.trees)
@@ -25,20 +25,20 @@ def joint_places(world: World) -> dict[str, tuple[int, str]]:
 
 
 class Joint:
-    """A joint with one velocity: revolute, continuous or prismatic. What is set acts from the next step on.
+    """A joint with one velocity: revolute, continuous or prismatic. A set value acts from the next step on.
 
     Args:
-        dynamics: The world in motion.
-        laws: Gives the motions, actuators and couplers of the simulator, which a reset makes anew.
-        name: As ``tree/joint``, or the joint's name alone if no other tree has it.
+        dynamics: the world in motion.
+        laws: returns the motions, actuators and couplers of the simulator, which a reset makes again.
+        name: as ``tree/joint``, or the joint's name alone if no other tree has it.
 
     Attributes:
-        name: As ``tree/joint``.
-        lower: Limit of the position, m or rad; -inf if none.
-        upper: Likewise.
+        name: as ``tree/joint``.
+        lower: lower limit of the position [m or rad]; -inf if none.
+        upper: upper limit of the position [m or rad]; inf if none.
 
     Raises:
-        WorldError: There is no such joint, or several.
+        WorldError: there is no such joint, or several.
 
     Examples:
         >>> from importlib.resources import files
@@ -74,7 +74,7 @@ class Joint:
 
     @property
     def position(self) -> float:
-        """m or rad; of a continuous joint within half a turn of zero. It may be set beyond the limits."""
+        """Position [m or rad]; of a continuous joint from -pi to pi. It may be set beyond the limits."""
         q, i = self._arrays.q, self._q
         return float(q[i]) if self._nq == 1 else math.atan2(q[i + 1], q[i])
 
@@ -88,7 +88,7 @@ class Joint:
 
     @property
     def velocity(self) -> float:
-        """m/s or rad/s."""
+        """Velocity [m/s or rad/s]."""
         return float(self._arrays.v[self._v])
 
     @velocity.setter
@@ -97,7 +97,7 @@ class Joint:
 
     @property
     def effort(self) -> float:
-        """Force or torque on the joint beside its motor's and without its limits, until it is set again, N or N m."""
+        """Force or torque on the joint [N or N m], without motor and limits; it holds until it is set again."""
         return float(self._arrays.effort[self._v])
 
     @effort.setter
@@ -106,10 +106,10 @@ class Joint:
 
     @property
     def motor(self) -> JointActuator:
-        """The PD controller that the world gives the joint, with gains and targets that can be set.
+        """PD controller that the world gives the joint, with gains and targets that can be set.
 
         Raises:
-            WorldError: The joint has none.
+            WorldError: the joint has none.
         """
         for law in self._laws():
             if isinstance(law, JointActuator) and (law.tree, law.joint) == self._place:
@@ -118,7 +118,7 @@ class Joint:
 
     @property
     def target(self) -> Given:
-        """Target position of the motor, m or rad, or a function of time (s)."""
+        """Target position of the motor [m or rad], or a function of time [s]."""
         return self.motor.target_position
 
     @target.setter
@@ -127,5 +127,5 @@ class Joint:
 
     @property
     def column(self) -> int:
-        """Its place among the velocities of the world, as in Jacobians."""
+        """Index of the joint's velocity among those of the world, as in Jacobians."""
         return self._v

@@ -17,10 +17,10 @@ class JointLimits:
     """Limits of the joints with one coordinate.
 
     Attributes:
-        velocity: Which velocity (n,).
-        coordinate: Which coordinate (n,).
-        lower: (n,), m or rad; -inf if none.
-        upper: (n,).
+        velocity: indices of the velocities (n,).
+        coordinate: indices of the coordinates (n,).
+        lower: (n,) [m or rad]; -inf if none.
+        upper: (n,) [m or rad]; inf if none.
 
     Examples:
         >>> from importlib.resources import files
@@ -39,6 +39,6 @@ class JointLimits:
 
 
 def position_limits(model: pin.Model, joint: pin.JointModel) -> tuple[float, float]:
-    """Lower and upper limit of a joint with one coordinate, m or rad; infinite where the model has none."""
+    """Returns lower and upper limit of a joint with one coordinate [m or rad]; infinite where the model has none."""
     low, high = float(model.lowerPositionLimit[joint.idx_q]), float(model.upperPositionLimit[joint.idx_q])
     return low if abs(low) < 1e300 else -math.inf, high if abs(high) < 1e300 else math.inf

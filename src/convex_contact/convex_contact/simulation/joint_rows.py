@@ -16,25 +16,25 @@ from convex_contact.simulation.dynamics import WorldDynamics
 from convex_contact.simulation.joint_limits import JointLimits
 from convex_contact.solver.workspace import TermInputs
 
-#: a limit is in the problem if the joint would reach it at so many times the speed that it has, or would have
-#: without contact
+#: a limit is in the problem if the joint would reach it at this multiple of its speed, present or without contact
 REACH = 2.0
 
 
 class JointRows:
-    """The rows of all joint laws and joint limits of a world, whose Jacobian never changes.
+    """Rows of all joint laws and joint limits of a world; their Jacobian is constant.
 
-    A limit of position or speed that a joint does not come near has no impulse. Such rows are left out and looked at
-    again at the solution: as their potential is flat there, it is the solution with them, too.
+    A limit of position or speed that a joint does not come near has no impulse. Such rows are left out and checked at
+    the
+    solution: as their potential is flat there, it is the solution with them, too.
 
     Args:
-        d: The world in motion.
-        laws: Motions, actuators, couplers.
-        limits: Of joints; None: they do not hold. Those of joints with prescribed motion are left out.
+        d: the world in motion.
+        laws: motions, actuators, couplers.
+        limits: of joints; None: without limits. Limits of joints with prescribed motion are left out.
 
     Attributes:
-        arrays: All rows, and what their numbers are made from.
-        record: These for kernels; None in a world without trees.
+        arrays: all rows, and the values from which their numbers are made.
+        record: these arrays for kernels; None in a world without trees.
     """
 
     # Longer than others: rows of five kinds go into one set of arrays.
@@ -116,7 +116,7 @@ class JointRows:
 
     @property
     def laws(self) -> list[JointLaw | SpeedLimit]:
-        """Those of the first rows, one for each; the rows of joint limits follow."""
+        """Laws of the first rows, one for each; the rows of joint limits follow."""
         return [law for law, _ in self._laws]
 
     def __len__(self) -> int:
@@ -129,21 +129,21 @@ class JointRows:
 
     @property
     def timed(self) -> bool:
-        """Whether a target, a feedforward or an effort limit of a motor is a function of time."""
+        """A target, a feedforward or an effort limit of a motor is a function of time."""
         square = self._motor_numbers.dot(self._motor_numbers)
-        return bool(square != square)  # functions of time are NaN; np.isnan takes as long as all else here
+        return bool(square != square)  # functions of time are NaN; np.isnan takes as long as the rest of the method
 
     @property
     def compiled(self) -> bool:
-        """Whether :func:`choose_rows` alone makes the rows: all laws are motors, of constant numbers."""
+        """All laws are motors with constant numbers, so that :func:`choose_rows` alone makes the rows."""
         return not self._others and not (self._motors and self.timed)
 
     def copies(self) -> list[np.ndarray]:
-        """All that changes from step to step, for :meth:`restore`."""
+        """Copies all arrays that change from step to step, for :meth:`restore`."""
         return [array.copy() for array in self._changing()]
 
     def restore(self, copies: list[np.ndarray]) -> None:
-        """Takes back what :meth:`copies` gave."""
+        """Restores the arrays that :meth:`copies` returned."""
         for array, values in zip(self._changing(), copies, strict=True):
             array[:] = values
 
@@ -151,11 +151,11 @@ class JointRows:
         return self.arrays.parameters, self.arrays.idle, self.arrays.idle_count, self.arrays.motor
 
     def flat(self, d: WorldDynamics, *, everything: bool = False) -> TermInputs:
-        """The rows of the coming step as `compiled_step.load_rows` takes them, after `WorldDynamics.prepare`.
+        """Returns the rows of the coming step for `compiled_step.load_rows`, after `WorldDynamics.prepare`.
 
         Args:
-            d: The world in motion.
-            everything: With all limits of position and speed.
+            d: the world in motion.
+            everything: include all limits of position and speed.
         """
         a, chosen, time = self.arrays, self._chosen, d.time
         for row, law, places in self._others:
@@ -170,7 +170,7 @@ class JointRows:
         return TermInputs(chosen.a[:m], chosen.b[:m], chosen.start[: m + 1], chosen.J[:n], chosen.parameters[:m])
 
     def constraints(self) -> list[Constraint]:
-        """The rows of the last step with all limits, one constraint for each law and each joint."""
+        """Returns the rows of the last step with all limits, one constraint for each law and each joint."""
         found: list[Constraint] = []
         row, every = 0, self.arrays
         for count in self._rows_of:
@@ -188,16 +188,16 @@ def choose_rows(
 ) -> int:
     """Writes the rows of laws and of the limits that may act in a step; the other limits go to `idle`.
 
-    A limit acts where its row's velocity s is below the row's target: v^ = -g/(2 dt) of the gap g to a bound, or the
-    limit of the speed. The numbers of laws that are not motors are in `rows` already.
+    A limit acts if its row's velocity s is below the row's target: v^ = -g/(2 dt) of the gap g to a bound, or the
+    limit of the speed. The numbers of laws that are not motors are already in `rows`.
 
     Args:
-        w: The world, prepared.
-        rows: All rows of joints.
-        motors: As `rows.motor`, without functions of time.
-        period: dt, s.
-        everything: With all limits of position and speed.
-        chosen: Receives the rows; at least as long as these.
+        w: the world, prepared.
+        rows: all rows of joints.
+        motors: like `rows.motor`, without functions of time.
+        period: dt [s].
+        everything: include all limits of position and speed.
+        chosen: output, the rows; at least as long as these.
 
     Returns:
         Number of rows.
@@ -231,7 +231,7 @@ def choose_rows(
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def acts(rows: JointRowRecord, velocity: np.ndarray) -> bool:
-    """Whether a limit that was left out of the step acts at the velocity (nv,) of its end."""
+    """Returns whether a limit that was left out of the step acts at the velocity (nv,) of its end."""
     idle, acting = rows.idle, False
     for k in range(rows.idle_count[0]):
         acting = acting or idle[k, 1] * velocity[int(idle[k, 0])] < idle[k, 2]
@@ -239,7 +239,7 @@ def acts(rows: JointRowRecord, velocity: np.ndarray) -> bool:
 
 
 def _speed_limits(laws: Sequence[JointLaw]) -> list[SpeedLimit]:
-    """The two sides of the velocity limits of all motors that have one."""
+    """Returns the two sides of the velocity limits of all motors that have one."""
     motors = [law for law in laws if isinstance(law, JointActuator) and law.velocity_limit < math.inf]
     return [SpeedLimit(motor, sign) for motor in motors for sign in (1.0, -1.0)]
 

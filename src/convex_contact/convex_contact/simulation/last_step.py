@@ -1,4 +1,4 @@
-"""What the last step of a simulator did: its contacts, forces, statistics, and its problem for :func:`solve`."""
+"""Results of a simulator's last step: its contacts, forces, statistics, and its problem for :func:`solve`."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from convex_contact.solver.workspace import load_of, outputs, statistics
 
 
 class LastStep:
-    """What the last step of a :class:`Simulator` did; the simulator is one of these.
+    """Results of the last step of a :class:`Simulator`, which is a subclass.
 
     Attributes:
-        world, period, approximation, dynamics: As of the simulator.
+        world, period, approximation, dynamics: see :class:`Simulator`.
     """
 
     world: World
@@ -53,13 +53,13 @@ class LastStep:
 
     @property
     def statistics(self) -> StepStatistics:
-        """Of the last step."""
+        """Statistics of the last step."""
         s, contacts = statistics(self._workspace), int(self.dynamics.contacts.count[0])
         return StepStatistics(s.iterations, s.factorizations, contacts, load_of(self._workspace), s.residual)
 
     @property
     def contacts(self) -> ContactReport:
-        """Of the last step; empty before the first."""
+        """Contacts of the last step; empty before the first."""
         c = self.dynamics.contacts
         if not self._solved:  # the workspace has no room yet
             none = np.zeros((0, 3))
@@ -69,15 +69,15 @@ class LastStep:
         return ContactReport(*contact_report_arrays(c.record, self._workspace, self._chosen.code, self.period))
 
     def contacts_between(self, a: int | str, b: int | str) -> ContactReport:
-        """The contacts of two bodies; normals point from a into b, velocities and impulses are those of b."""
+        """Returns the contacts of two bodies; normals point from a into b, velocities and impulses are those of b."""
         return self.contacts.between(self.world.number(a), self.world.number(b))
 
     def contact_wrench(self, body: int | str, about: ArrayLike | None = None) -> np.ndarray:
-        """Mean force of all contacts on a body in the last step, and its torque (6,), N and N m, world; zero before.
+        """Returns the mean contact force on a body in the last step and its torque (6,) [N, N m], world axes; 0 before.
 
         Args:
-            body: Number or name.
-            about: The torque's reference point (3,), m, world; default: the origin of the body's frame, as it now lies.
+            body: number or name.
+            about: reference point of the torque (3,) [m], in the world frame; default: present origin of the body.
         """
         number = self.world.number(body)
         point = self.dynamics.state(number).position if about is None else vector(about, 3, "about")
@@ -85,12 +85,12 @@ class LastStep:
 
     @property
     def contact_jacobian(self) -> np.ndarray:
-        """Of the last step's contacts (n, 3, nv): their velocities along t1, t2, n by all velocities of the world."""
+        """Jacobian of the last step's contacts (n, 3, nv): velocities along t1, t2, n by the world's velocities."""
         return np.asarray(self.dynamics.dense()["J"].reshape(-1, 3, self.dynamics.nv))
 
     @property
     def stiction_tolerance(self) -> np.ndarray:
-        """Effective stiction tolerance of the last step's contacts (n,), m/s; NaN where a contact bears no force.
+        """Effective stiction tolerance of the last step's contacts (n,) [m/s]; NaN for a contact without force.
 
         It is the slip speed at which friction reaches its bound (Table I): v_s of Lagged and Similar, the larger of v_s
         and sigma w mu gamma_n0 of their regularised forms (26), sigma w mu gamma_n of SAP, and 0 of
@@ -101,37 +101,37 @@ class LastStep:
 
     @property
     def pressing(self) -> tuple[Any, np.ndarray]:
-        """For compiled code: the last step's contacts, and their impulses along t1, t2, n (at least n, 3), views."""
+        """Last step's contacts and their impulses along t1, t2, n (at least n, 3), views for compiled code."""
         return self.dynamics.contacts.record, outputs(self._workspace).gamma
 
     @property
     def torsional_impulse(self) -> np.ndarray:
-        """About the normals of the last step's contacts, on their second bodies (n,), N m s; 0 where there is none."""
+        """Impulses about the normals of the last step's contacts, on their second bodies (n,) [N m s]; 0 without."""
         if not self._solved:
             return np.zeros(0)
         return torsional_impulses(self.dynamics, self._workspace, self._given)
 
     @property
     def elastic_displacement(self) -> np.ndarray:
-        """e of the last step's contacts at its end, along their t1, t2 (n, 2), m; of lagged_elastoplastic."""
+        """Elastic displacements of the contacts at the end of the last step along t1, t2 (n, 2) [m]."""
         return self._elastic.copy()
 
     @property
     def _given(self) -> int:
-        """Number of rows in the last step but for those of torsional friction, which come after them."""
+        """Number of rows in the last step before those of torsional friction."""
         return self._own_count + len(self._joint_rows) - len(self._joint_rows.idle)
 
     @property
     def _constraints(self) -> list[Constraint]:
-        """Of the last step."""
+        """Constraints of the last step."""
         return self._own + self._joint_rows.constraints()
 
     @property
     def solution(self) -> Solution:
-        """The last step as :func:`~convex_contact.solve` gives it, for its cost, condition number or gradients.
+        """Last step in the form of :func:`~convex_contact.solve`, for its cost, condition number or gradients.
 
         Raises:
-            RuntimeError: There was no step yet.
+            RuntimeError: there was no step yet.
         """
         if not self._solved:
             raise RuntimeError("solution: there was no step yet")

@@ -1,4 +1,4 @@
-"""What a step did: statistics of the solver, and the contacts."""
+"""Reports of a step: statistics of the solver, and the contacts."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _P = contact_kernels
 
 @dataclass(frozen=True)
 class StepStatistics:
-    """How a step was solved.
+    """Statistics of a step's solution.
 
     Attributes:
         iterations: Newton steps.
-        factorizations: Of the Hessian or parts of it.
-        contacts: In the list.
-        active_contacts: That took part; the others are flat at the solution.
-        residual: Relative momentum residual, scaled by diag(A)^(-1/2).
+        factorizations: of the Hessian or parts of it.
+        contacts: in the list.
+        active_contacts: that took part; the potentials of the others are flat at the solution.
+        residual: relative momentum residual, scaled by diag(A)^(-1/2).
 
     Examples:
         >>> from convex_contact import Simulator, World
@@ -47,18 +47,18 @@ class StepStatistics:
 
 @dataclass(frozen=True)
 class ContactReport:
-    """The contacts of a step, n of them; velocities and impulses are those of B against A, or on B.
+    """Contacts of a step, n of them; velocities and impulses are those of B against A, or on B.
 
     Attributes:
-        body: Numbers of the bodies A and B, shape (n, 2).
-        position: Of the points, world (n, 3), m.
-        frame: Rows t1, t2, n, world (n, 3, 3); n points from A into B.
-        signed_distance: At the start of the step (n,), m.
-        impulse: Along t1, t2, n (n, 3), N s.
-        slip_velocity: World (n, 3), m/s.
-        normal_velocity: (n,), m/s; positive separates.
-        sticking: Bears a force below its transition speed (Table I) or its yield force (n,).
-        area: Of a face of a hydroelastic contact surface, m^2; 0: a point (n,).
+        body: numbers of the bodies A and B (n, 2).
+        position: of the points in the world frame (n, 3) [m].
+        frame: rows t1, t2, n in the world frame (n, 3, 3); n points from A into B.
+        signed_distance: at the start of the step (n,) [m].
+        impulse: along t1, t2, n (n, 3) [N s].
+        slip_velocity: in the world frame (n, 3) [m/s].
+        normal_velocity: (n,) [m/s]; positive separates.
+        sticking: the contact has a force below its transition speed (Table I) or its yield force (n,).
+        area: of a face of a hydroelastic contact surface [m^2]; 0: a point (n,).
 
     Examples:
         >>> from convex_contact import Simulator, World
@@ -83,15 +83,15 @@ class ContactReport:
     area: np.ndarray
 
     def between(self, a: int, b: int) -> ContactReport:
-        """The contacts of two bodies, with the first as A: normals, velocities and impulses are turned where needed."""
-        turned = (self.body == [b, a]).all(axis=1)
-        chosen = np.flatnonzero(turned | (self.body == [a, b]).all(axis=1))
-        turned = turned[chosen]
+        """Returns the contacts of two bodies, with a as A; reverses normals, velocities and impulses if needed."""
+        flipped = (self.body == [b, a]).all(axis=1)
+        chosen = np.flatnonzero(flipped | (self.body == [a, b]).all(axis=1))
+        flipped = flipped[chosen]
         frame, impulse, body = self.frame[chosen], self.impulse[chosen], self.body[chosen]
-        frame[turned, 1:] *= -1.0  # half a turn about t1, so that it stays right-handed
-        impulse[turned, 0] *= -1.0  # the impulse is the opposite one: that along t2 and n keeps its sign
-        body[turned] = body[turned, ::-1]
-        sign = np.where(turned, -1.0, 1.0)
+        frame[flipped, 1:] *= -1.0  # a half rotation about t1 keeps it right-handed
+        impulse[flipped, 0] *= -1.0  # the opposite impulse: its components along t2 and n keep their signs
+        body[flipped] = body[flipped, ::-1]
+        sign = np.where(flipped, -1.0, 1.0)
         return ContactReport(
             body, self.position[chosen], frame, self.signed_distance[chosen], impulse,
             sign[:, None] * self.slip_velocity[chosen], self.normal_velocity[chosen], self.sticking[chosen],
@@ -99,12 +99,12 @@ class ContactReport:
         )  # fmt: skip
 
     def impulse_on(self, body: int, torsional: np.ndarray, point: np.ndarray) -> np.ndarray:
-        """The impulse of all contacts on a body and its moment about a point (6,), N s and N m s, world.
+        """Returns the impulse of all contacts on a body and its moment about a point (6,) [N s, N m s], in world axes.
 
         Args:
-            body: Number.
-            torsional: About the normals, on the second bodies (n,), N m s.
-            point: (3,), m, world.
+            body: number.
+            torsional: impulses about the normals, on the second bodies (n,) [N m s].
+            point: (3,) [m], in the world frame.
         """
         total = np.zeros(6)
         for side, sign in ((0, -1.0), (1, 1.0)):
@@ -117,7 +117,7 @@ class ContactReport:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def contact_report_arrays(c: ContactRecord, s: Any, approximation: int, period: float) -> Any:
-    """The arrays of a :class:`ContactReport`."""
+    """Returns the arrays of a :class:`ContactReport`."""
     gamma, vc, derived, took_part, _ = outputs(s)
     n = c.count[0]
     slip, sticking = np.zeros((n, 3)), np.zeros(n, dtype=np.bool_)
@@ -142,16 +142,16 @@ def contact_report_arrays(c: ContactRecord, s: Any, approximation: int, period: 
 
 
 def stiction_tolerances(workspace: Any, contacts: int, approximation: int) -> np.ndarray:
-    """Slip speeds below which contacts stick, of :attr:`Simulator.stiction_tolerance` (contacts,), m/s."""
+    """Returns slip speeds below which contacts stick (contacts,) [m/s]; see :attr:`Simulator.stiction_tolerance`."""
     solved = outputs(workspace)
     gamma, derived = solved.gamma[:contacts], solved.derived[:contacts]
-    bears = gamma[:, 2] > 0.0
+    loaded = gamma[:, 2] > 0.0
     tolerance = np.full(contacts, np.nan)
     if approximation == _P.LAGGED_ELASTOPLASTIC:
-        tolerance[bears] = 0.0
+        tolerance[loaded] = 0.0
     elif approximation == _P.SAP:
         mu = inputs(workspace).contacts.parameters[:contacts, _P.COEFFICIENT]
-        tolerance[bears] = mu[bears] * derived[bears, _P.D_EPS] * gamma[bears, 2]
+        tolerance[loaded] = mu[loaded] * derived[loaded, _P.D_EPS] * gamma[loaded, 2]
     else:
-        tolerance[bears] = derived[bears, _P.D_EPS]
+        tolerance[loaded] = derived[loaded, _P.D_EPS]
     return tolerance

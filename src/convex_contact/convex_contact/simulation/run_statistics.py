@@ -10,7 +10,7 @@ import numpy as np
 from convex_contact.model.world import World
 from convex_contact.simulation.simulator import Simulator
 
-#: contacts are read in every so many steps
+#: number of steps between two readings of the contacts
 _EVERY = 5
 
 
@@ -19,13 +19,13 @@ class RunStatistics:
     """Statistics of a simulation of n steps.
 
     Attributes:
-        iterations: Newton steps per step, mean.
-        condition: Condition number of the Hessian, mean of a sample of steps.
-        penetration: Depth of the overlapping contacts in the settled part, mean, m.
-        median_penetration: Its median, m.
-        step_time: CPU time per step, s.
-        tolerance: Effective stiction tolerance, mean of the contacts of each step (n,), m/s; NaN without contact, or if
-            it was not asked for.
+        iterations: mean Newton steps per step.
+        condition: condition number of the Hessian, mean of a sample of steps.
+        penetration: mean depth of the overlapping contacts in the settled part [m].
+        median_penetration: median depth [m].
+        step_time: CPU time per step [s].
+        tolerance: effective stiction tolerance, mean of the contacts of each step (n,) [m/s]; NaN without contact, or
+            if tolerances were not collected.
     """
 
     iterations: float
@@ -61,7 +61,7 @@ def run_statistics(
         ConvergenceError: A step did not converge.
     """
     simulator = Simulator(world, period=period, approximation=approximation)
-    simulator.step()  # it may compile, which is not the step's cost
+    simulator.step()  # without the time of compilation
     simulator.reset()
     steps = round(duration / period)
     sampled = max(1, steps // samples)

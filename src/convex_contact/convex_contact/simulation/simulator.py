@@ -1,4 +1,4 @@
-"""A world that moves: one call per step, from the description to the new state.
+"""A world in motion: one call per step, from the description to the new state.
 
     >>> w = World()
     >>> ground = w.add_half_space("ground")
@@ -7,8 +7,8 @@
     >>> sim.step(100)
     >>> sim.state(ball).position
 
-A step takes A, v* and the contacts from `dynamics`, solves the convex problem by `newton`, and moves the bodies. It is
-the problem that :func:`~convex_contact.solve` solves: :attr:`Simulator.solution` gives the last step in that form.
+A step takes A, v* and the contacts from `dynamics`, solves the convex problem by `newton`, and moves the bodies.
+:func:`~convex_contact.solve` solves the same problem: :attr:`Simulator.solution` is the last step in that form.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from convex_contact.problem.approximations import approximation_named
 from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.normal_laws import LinearLaw, NormalLaw
 from convex_contact.simulation.body_table import BodyTable
-from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM, StepRecords, load_rows, make_step, yielded
+from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM, StepRecords, load_rows, make_step
 from convex_contact.simulation.constraint_rows import NO_ROWS, flat_rows, joined_rows
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.dynamics import BodyState, WorldDynamics
@@ -45,7 +45,7 @@ from convex_contact.solver import newton
 from convex_contact.solver.options import SolverOptions
 from convex_contact.solver.workspace import TermInputs, configure, forget, inputs, new_workspace
 
-#: a duration has passed when this share of the time is left
+#: fraction of the end time below which a remaining duration counts as 0
 ROUNDING = 1e-13
 
 
@@ -53,40 +53,40 @@ class Simulator(LastStep):
     """Moves a world in steps of constant length, or of lengths that an accuracy allows.
 
     Args:
-        world: The description; later changes to it are not seen.
-        period: dt, s. Either it or the accuracy is given; with neither it is that of the world's file, if it has one.
-        accuracy: Largest error of a body's points in a step, m; steps choose their lengths (`step_control`).
-        largest_period: Of the steps with an accuracy, s.
-        second_order: Extrapolate steps with an accuracy: what is elastic keeps its energy at longer steps.
+        world: description of the world; later changes to it have no effect.
+        period: dt [s]. Give it or the accuracy; without both it is that of the world's file, if it has one.
+        accuracy: largest error of a body's points in a step [m]; steps choose their lengths (`step_control`).
+        largest_period: of the steps with an accuracy [s].
+        second_order: extrapolate steps with an accuracy: elastic motion keeps its energy at longer steps.
         approximation: "sap", "lagged", "lagged_regularized", "similar", "similar_regularized", "lagged_elastoplastic".
-        stiction_tolerance: v_s, m/s.
-        sigma: Regularisation of SAP and of eq. (26).
+        stiction_tolerance: v_s [m/s].
+        sigma: regularisation of SAP and of eq. (26).
         near_rigid: beta of SAP's near-rigid limit, 0 without.
-        normal_law: Of all contacts; None: linear with Hunt and Crossley dissipation. SAP has its own.
-        tangential_stiffness: k_t of lagged_elastoplastic, N/m; None: each contact's normal stiffness.
-        tangential_damping: b_t of lagged_elastoplastic, N s/m.
-        relative_tolerance: Of the residual to the momenta, where the solver ends (`SolverOptions`).
-        absolute_tolerance: Likewise, sqrt(J); matters only where all momenta vanish.
+        normal_law: of all contacts; None: linear with Hunt and Crossley dissipation. SAP has its own.
+        tangential_stiffness: k_t of lagged_elastoplastic [N/m]; None: each contact's normal stiffness.
+        tangential_damping: b_t of lagged_elastoplastic [N s/m].
+        relative_tolerance: of the residual to the momenta, where the solver ends (`SolverOptions`).
+        absolute_tolerance: of the residual [sqrt(J)]; matters only where all momenta vanish.
         max_iterations: Newton steps, after which the step has failed.
-        polish: Go on while steps still quarter the residual: exact to rounding.
-        threshold: Pairs with a gap below it are in the problem, m.
-        speculative: Leave out contacts that provably do nothing (`dynamics`).
-        linear_rotation: Integrate quaternions as the paper writes it, else exactly.
-        joint_limits: Keep the limits of the joints of articulated trees.
-        still: A world in which nothing can move is taken, too.
+        polish: continue while steps still quarter the residual: exact to rounding.
+        threshold: pairs with a gap below it are in the problem [m].
+        speculative: leave out contacts that provably have no force (`dynamics`).
+        linear_rotation: integrate quaternions as in the paper, else exactly.
+        joint_limits: keep the limits of the joints of articulated trees.
+        still: accept a world in which nothing can move.
 
     Attributes:
-        world, approximation: As given.
-        period: dt, s; with an accuracy that of the last step.
-        control: Chooses the lengths of steps, and counts them; None without an accuracy.
-        dynamics: State, dynamics and contact candidates.
-        constraints: Functions dynamics -> Constraint, called in each step; append your own.
-        joint_laws: Motions, actuators and couplers of the world's joints, in its order (copies).
-        couplings: Made by :meth:`couple`.
-        springs: Couplings that are the bodies' springs to where the world places them.
+        world, approximation: as given.
+        period: dt [s]; with an accuracy that of the last step.
+        control: chooses the lengths of steps, and counts them; None without an accuracy.
+        dynamics: state, dynamics and contact candidates.
+        constraints: functions dynamics -> Constraint, called in each step; append your own.
+        joint_laws: motions, actuators and couplers of the world's joints, in its order (copies).
+        couplings: made by :meth:`couple`.
+        springs: couplings for the bodies' springs to their initial positions.
 
     Raises:
-        ValueError: A parameter is out of its bounds, or a normal law is not linear beside compliant bodies; the message
+        ValueError: a parameter is out of its bounds, or a normal law is not linear beside compliant bodies; the message
             names it.
 
     Examples:
@@ -188,7 +188,7 @@ class Simulator(LastStep):
 
     @property
     def time(self) -> float:
-        """s."""
+        """Time of the simulation [s]."""
         return self.dynamics.time
 
     @overload
@@ -198,14 +198,14 @@ class Simulator(LastStep):
     def state(self, body: None = None) -> SimulatorState: ...
 
     def state(self, body: int | str | None = None) -> BodyState | SimulatorState:
-        """Position, orientation and velocities of a body; without one the whole state, for :meth:`restore`."""
+        """Returns pose and velocities of a body; without a body the whole state, for :meth:`restore`."""
         return SimulatorState(self) if body is None else self.dynamics.state(body)
 
     def restore(self, state: SimulatorState) -> None:
-        """Goes back to a state that :meth:`state` gave: all that follows is the same to the last bit as from there on.
+        """Restores a state that :meth:`state` returned; all that follows is repeated to the last bit.
 
         Raises:
-            ValueError: It is the state of another simulator.
+            ValueError: it is the state of another simulator.
         """
         state.give_back(self)
 
@@ -215,14 +215,14 @@ class Simulator(LastStep):
         return tuple(joint_places(self.world))
 
     def joint(self, name: str) -> Joint:
-        """A joint to read and to set, by its name or as ``tree/joint``; see :class:`Joint`."""
+        """Returns a joint to read and to set, by its name or as ``tree/joint``; see :class:`Joint`."""
         return Joint(self.dynamics, lambda: self.joint_laws, name)
 
     def body_joint(self, name: str) -> JointCoordinate:
-        """Reads position and velocity of a hinge, slide or distance, by its name in :meth:`World.add_joint`.
+        """Returns position and velocity of a hinge, slide or distance, by its name in :meth:`World.add_joint`.
 
         Raises:
-            WorldError: There is no such joint, or a ball or a weld, which has no coordinate.
+            WorldError: there is no such joint, or it is a ball or a weld, which has no coordinate.
         """
         started = (joint for joint in self._controllers if isinstance(joint, StartedJoint))
         known = {joint.joint.name: joint for joint in started if joint.joint.kind in WITH_COORDINATE}
@@ -233,10 +233,10 @@ class Simulator(LastStep):
         return JointCoordinate(position, float(rate[:-1] @ self.dynamics.arrays.v + rate[-1]))
 
     def actuator(self, name: str) -> TendonActuator:
-        """An actuator of an MJCF file by its name, with a control that can be set.
+        """Returns an actuator of an MJCF file by its name, with a control that can be set.
 
         Raises:
-            WorldError: There is none.
+            WorldError: there is no such actuator.
         """
         known = {law.name: law for law in self.joint_laws if isinstance(law, TendonActuator)}
         if name not in known:
@@ -248,7 +248,7 @@ class Simulator(LastStep):
         return self.dynamics.jacobian(body)
 
     def body_states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Positions (n, 3), quaternions (n, 4), velocities and angular velocities (n, 3) of all bodies of the world."""
+        """Returns positions (n, 3), quaternions (n, 4), velocities and angular velocities (n, 3) of all bodies."""
         table = self._bodies.read()
         columns = table.position, table.orientation, table.velocity, table.angular_velocity
         a, b, c, d = (column.copy() for column in columns)
@@ -263,10 +263,10 @@ class Simulator(LastStep):
         velocity: ArrayLike | None = None,
         angular_velocity: ArrayLike | None = None,
     ) -> None:
-        """Puts a free body somewhere, or gives it a velocity; what is not given stays.
+        """Sets pose and velocities of a free body; omitted values do not change.
 
         Raises:
-            WorldError: The body is not free, or a value is wrong; nothing is changed.
+            WorldError: the body is not free, or a value is wrong; nothing is changed.
         """
         number = self.world.number(body)
         described, a = self.world.bodies[number], self.dynamics.arrays
@@ -291,12 +291,12 @@ class Simulator(LastStep):
         """Sets the wrench on a free body or a link, held until it is set again.
 
         Args:
-            body: Number or name.
-            force: At the centre of mass (3,), N, world.
-            torque: About the centre of mass (3,), N m, world.
+            body: number or name.
+            force: at the centre of mass (3,) [N], in the world frame.
+            torque: about the centre of mass (3,) [N m], in the world frame.
 
         Raises:
-            WorldError: No tree moves the body, or a value is wrong.
+            WorldError: no tree moves the body, or a value is wrong.
         """
         number = self.world.number(body)
         described = self.world.bodies[number]
@@ -306,7 +306,7 @@ class Simulator(LastStep):
         self.dynamics.arrays.body_wrench[number] = np.concatenate([f, m])
 
     def set_effort(self, tree: int, effort: ArrayLike) -> None:
-        """Sets the joint forces (nv,) of an articulated tree, N or N m, held until they are set again."""
+        """Sets the joint forces (nv,) [N or N m] of an articulated tree, held until they are set again."""
         a = self.dynamics.arrays
         if not 0 <= tree < len(self.world.trees):
             raise WorldError(f"tree: expected a number below {len(self.world.trees)}, got {tree}")
@@ -319,7 +319,7 @@ class Simulator(LastStep):
         return self.couplings[-1]
 
     def reset(self) -> None:
-        """Back to the world's description: state, time, applied forces and all memory of steps before."""
+        """Resets state, time and applied forces to the world's description, and clears all memory of earlier steps."""
         self.dynamics.reset()
         self._describe_joints()
         forget(self._workspace)
@@ -333,10 +333,10 @@ class Simulator(LastStep):
     # --- steps -----------------------------------------------------------------------------------------------
 
     def step(self, count: int = 1) -> None:
-        """Makes one step or more, with an accuracy each of a length of its own.
+        """Makes one step or more; with an accuracy each has its own length.
 
         Raises:
-            ConvergenceError: The solver did not converge, or no accuracy; time and state are those before the step.
+            ConvergenceError: no convergence, or the accuracy is missed; time and state are those before the step.
         """
         done = 0
         if count > 1 and self.control is None and not self._elastoplastic and self._is_whole():
@@ -350,11 +350,11 @@ class Simulator(LastStep):
                 self.control.step(self)
 
     def advance(self, duration: float) -> None:
-        """Makes steps until a duration (s) has passed.
+        """Makes steps until a duration [s] has passed.
 
         Raises:
-            ValueError: Steps of constant length do not add up to it.
-            ConvergenceError: As of :meth:`step`.
+            ValueError: steps of constant length do not add up to it.
+            ConvergenceError: see :meth:`step`.
         """
         duration = checks.number("duration", duration, minimum=0.0)
         if self.control is None:
@@ -368,18 +368,18 @@ class Simulator(LastStep):
             self.control.step(self, longest=end - self.time)
 
     def set_period(self, period: float) -> None:
-        """Sets the length of the coming steps, s."""
+        """Sets the length of the coming steps [s]."""
         self.period = self.dynamics.period = period
         numbers = (period, *self._options.values())
         configure(self._workspace, self._chosen.code, self._law.code, *numbers, *self._solver_numbers)
 
     def _is_whole(self) -> bool:
-        """Whether nothing in Python has to act in a step."""
+        """Returns whether compiled code alone can make a step, without Python."""
         others = self.springs or self.couplings or self._controllers or self.constraints or self._own
         return not others and self.dynamics.compiled and self._joint_rows.compiled
 
     def make_step(self) -> None:
-        """Makes one step of length :attr:`period`; as :meth:`step` without an accuracy."""
+        """Makes one step of length :attr:`period`; like :meth:`step` without an accuracy."""
         d, joints = self.dynamics, self._joint_rows
         pulling, whole = (*self.springs, *self.couplings), self._is_whole()
         own, given, everything = None, 0, False
@@ -390,11 +390,11 @@ class Simulator(LastStep):
             own = self._own_rows()
             given = self._load(own)
         d.swap()
-        travel = d.travel(self.approximation)
+        horizon = d.contact_horizon(self.approximation)
         while True:
             records = d.arrays.record, d.contacts.record, d.previous.record, joints.record
             parts = self._records.of(*records, self._workspace)
-            status = make_step(parts, self._elastic, self.period, travel, whole, everything, given)
+            status = make_step(parts, self._elastic, self.period, horizon, whole, everything, given)
             if status == LIMIT_REACHED:
                 everything = True
                 if not whole:
@@ -411,9 +411,7 @@ class Simulator(LastStep):
         else:
             d.move_others()
         if self._elastoplastic:
-            n = int(d.contacts.count[0])
-            self._elastic_start, self._elastic = np.empty((n, 2)), np.empty((n, 2))
-            yielded(d.contacts.record, self._workspace, self.period, self._elastic_start, self._elastic)
+            self._elastic_start, self._elastic = self._records.elastic_displacements(d, self._workspace, self.period)
         for coupling in pulling:
             coupling.finish(self.period)
         self._solved = True
@@ -422,14 +420,14 @@ class Simulator(LastStep):
         self.joint_laws = [copy(law) for law in self.world.joint_laws]
         self._joint_rows = JointRows(self.dynamics, self.joint_laws, self._joint_limits)
         if self.world.controllers:
-            self.dynamics.prepare()  # for they may look at poses
+            self.dynamics.prepare()  # controllers may read poses
         self._controllers = [controller.start(self.dynamics) for controller in self.world.controllers]
 
     def _own_rows(self) -> TermInputs | None:
-        """The rows of controllers and constraints in the coming step; None without any.
+        """Returns the rows of controllers and constraints in the coming step; None without any.
 
         Raises:
-            ValueError: A row couples more than two trees.
+            ValueError: a row couples more than two trees.
         """
         if not (self.constraints or self._own or self._controllers):
             return None
@@ -437,7 +435,7 @@ class Simulator(LastStep):
         return flat_rows(self.dynamics, self._own)
 
     def _load(self, own: TermInputs | None, everything: bool = False) -> int:
-        """Loads the rows of a step, with all joint limits or with those that may act; returns how many there are."""
+        """Loads the rows of a step, with all joint limits or with those that may act; returns their number."""
         rows = self._joint_rows.flat(self.dynamics, everything=everything) if len(self._joint_rows) else NO_ROWS
         if own is not None:
             rows = joined_rows(own, rows)

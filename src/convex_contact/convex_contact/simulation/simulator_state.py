@@ -1,4 +1,4 @@
-"""All that a simulator remembers from step to step, to come back to it later."""
+"""State of a simulator, to restore it later."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class StepNumbers:
-    """What a simulator has from its last step beside the world's arrays, the contacts and the solver's workspace.
+    """State from a simulator's last step, without the world's arrays, the contacts and the solver's workspace.
 
-    Steps replace the arrays of elastic displacements and the list of rows; nothing writes into them.
+    Steps replace the arrays of elastic displacements and the list of rows, and do not write into them.
 
     Args:
-        simulator: Whose numbers they are.
+        simulator: source of the numbers.
     """
 
     def __init__(self, simulator: Simulator) -> None:
@@ -31,9 +31,9 @@ class StepNumbers:
         self._couplings = [coupling.copies() for coupling in (*simulator.springs, *self._pulling)]
 
     def give_back(self, simulator: Simulator) -> None:
-        """Puts the simulator back to here; couplings that were made since are dropped."""
+        """Restores the simulator; couplings that were made since are dropped."""
         simulator.dynamics.time = self._time
-        simulator.period = simulator.dynamics.period = self._period  # the workspace has it, too
+        simulator.period = simulator.dynamics.period = self._period  # the workspace also has the period
         simulator._elastic, simulator._elastic_start = self._elastic
         simulator._own_count, simulator._solved = self._flags
         simulator._own = self._own
@@ -44,16 +44,16 @@ class StepNumbers:
 
 
 class SimulatorState:
-    """A simulator as it is now: what it does after :meth:`give_back` is the same to the last bit as from here on.
+    """State of a simulator. After :meth:`give_back` the simulator repeats all that follows, to the last bit.
 
     It holds positions, velocities, time, applied forces, targets, the contacts and impulses of the last step and the
-    solver's memory, but no state of functions that the user gave.
+    solver's memory, but no state of the user's functions.
 
     Args:
-        simulator: Whose state it is.
+        simulator: source of the state.
 
     Attributes:
-        time: s.
+        time: of the state [s].
 
     Examples:
         >>> from convex_contact import Simulator, World
@@ -76,10 +76,10 @@ class SimulatorState:
         self._laws = [copy(law) for law in simulator.joint_laws]
 
     def give_back(self, simulator: Simulator) -> None:
-        """Puts the simulator back to here; couplings that were made since are dropped.
+        """Restores the simulator; couplings that were made since are dropped.
 
         Raises:
-            ValueError: The state is that of another simulator.
+            ValueError: the state is that of another simulator.
         """
         if simulator is not self._owner:
             raise ValueError("state: expected one of this simulator, got that of another one")

@@ -1,4 +1,4 @@
-"""Steps of their own lengths: each as long as the accuracy allows, by comparing one step with two of half its length.
+"""Steps of variable length: each as long as the accuracy allows, from one step and two steps of half its length.
 
 From q0, v0 one step of length h gives q1, v1, and two of h/2 give q2, v2. The implicit Euler method errs by c h^2 in a
 step, so the two halves err by half of what one step does, and their difference is the error of the halves:
@@ -6,12 +6,12 @@ step, so the two halves err by half of what one step does, and their difference 
     e = max over bodies of |p2 - p1| + r |theta(R1, R2)|,
 
 p the position, R the orientation, r the radius of the body's shapes about it: no point of a body errs by more. A step
-with e above the accuracy is taken back; the next length is h times SAFETY (accuracy/e)^(1/2), within bounds. At an
-impact v jumps and e falls only with h: the step becomes short for once.
+with e above the accuracy is rejected; the next length is h times SAFETY (accuracy/e)^(1/2), within bounds. At an
+impact v jumps and e falls only with h: one step becomes short.
 
 With `second_order` the result is q2 + (q2 - q1), v2 + (v2 - v1), on rotations by the exponential map (Richardson's
-extrapolation): the term c h^2 cancels. What is compared is the error of a method that is not used; the true one is
-smaller.
+extrapolation): the term c h^2 cancels. The estimated error is that of the method without extrapolation; the true one
+is smaller.
 
 The method is that of error-controlled implicit Euler steps with convex contact (V. Kurtz and A. Castro, "CENIC", 2025).
 """
@@ -35,11 +35,11 @@ from convex_contact.simulation.step_start import StepStart
 if TYPE_CHECKING:
     from convex_contact.simulation.simulator import Simulator
 
-#: share of the length at which the error would just be the accuracy
+#: fraction of the length at which the estimated error would equal the accuracy
 SAFETY = 0.8
 #: bounds of the ratio of a step's length to the one before
 SHRINK, GROWTH = 0.1, 4.0
-#: length of the first step, and the shortest of all, as shares of the longest
+#: length of the first step, and the shortest of all, as fractions of the longest
 FIRST, SHORTEST = 0.1, 1e-8
 
 
@@ -48,9 +48,9 @@ class StepCounts:
     """Steps since the start or the last reset.
 
     Attributes:
-        accepted: Steps that were taken; each solved three problems.
-        rejected: Steps that were taken back.
-        shortest: s.
+        accepted: accepted steps; each solved three problems.
+        rejected: rejected steps.
+        shortest: [s].
     """
 
     accepted: int = 0
@@ -62,16 +62,16 @@ class StepControl:
     """Chooses the lengths of a simulator's steps.
 
     Args:
-        simulator: Whose steps they are.
-        accuracy: Largest error of a body's points in a step, m.
-        largest_period: Longest step, s.
-        second_order: Extrapolate the result.
+        simulator: that makes the steps.
+        accuracy: largest error of a body's points in a step [m].
+        largest_period: longest step [s].
+        second_order: extrapolate the result.
 
     Attributes:
-        statistics: What was done.
+        statistics: counts of steps.
 
     Raises:
-        ValueError: A number is not positive, or the world has deformable bodies and is to be extrapolated.
+        ValueError: a number is not positive, or the world has deformable bodies and is to be extrapolated.
     """
 
     def __init__(self, simulator: Simulator, *, accuracy: float, largest_period: float, second_order: bool) -> None:
@@ -88,19 +88,19 @@ class StepControl:
         self.reset()
 
     def reset(self) -> None:
-        """Begins anew with a short step."""
+        """Restarts with a short step and clears the statistics."""
         self._next = FIRST * self.largest
         self.statistics = StepCounts()
 
     def step(self, simulator: Simulator, longest: float = math.inf) -> float:
-        """Makes one step within the accuracy, and returns its length, s.
+        """Makes one step within the accuracy, and returns its length [s].
 
         Args:
-            simulator: As given.
-            longest: The step is not longer than this, s.
+            simulator: as given.
+            longest: limit of the step's length [s].
 
         Raises:
-            ConvergenceError: The shortest step has no solution, or errs by more than the accuracy.
+            ConvergenceError: the shortest step has no solution, or errs by more than the accuracy.
         """
         start = self._start = self._start or StepStart(simulator)
         start.note()
@@ -129,12 +129,12 @@ class StepControl:
             period = min(proposed, SAFETY * period)
         self.statistics.accepted += 1
         self.statistics.shortest = min(self.statistics.shortest, period)
-        if period == self._next or proposed < self._next:  # one that was cut short says nothing about longer ones
+        if period == self._next or proposed < self._next:  # `longest` did not shorten it
             self._next = proposed
         return period
 
     def _try(self, simulator: Simulator, start: StepStart, period: float) -> float:
-        """Makes a step, and from the start again two halves; returns the error, m."""
+        """Makes a step, and from the start again two halves; returns the error [m]."""
         d = simulator.dynamics
         start.begin()
         simulator.set_period(period)
@@ -156,7 +156,7 @@ class StepControl:
         return float((distance + self._radius * angle).max())
 
     def _extrapolate(self, simulator: Simulator, q1: np.ndarray, v1: np.ndarray) -> None:
-        """Moves the result of the halves on by its difference from that of the whole step."""
+        """Moves the result of the halves by its difference from that of the whole step."""
         a = simulator.dynamics.arrays
         a.v[:] = 2.0 * a.v - v1
         for tree, model in enumerate(self._models):
@@ -167,7 +167,7 @@ class StepControl:
 
 @njit(cache=True, error_model="numpy")
 def _extrapolate_free_bodies(w: WorldRecord, q1: np.ndarray) -> None:
-    """Moves each free body on by its difference from coordinates q1 (nq,): by a translation and a rotation."""
+    """Moves each free body by its difference from coordinates q1 (nq,): by a translation and a rotation."""
     for tree in range(len(w.tree_kind)):
         if w.tree_kind[tree] != FREE:
             continue
@@ -183,5 +183,5 @@ def _extrapolate_free_bodies(w: WorldRecord, q1: np.ndarray) -> None:
 
 @njit(cache=True)
 def _product(u: np.ndarray, c: float, v: np.ndarray, d: float) -> tuple[np.ndarray, float]:
-    """The product of the quaternions [u; c] and [v; d]."""
+    """Returns the product of the quaternions [u; c] and [v; d]."""
     return c * v + d * u + np.cross(u, v), c * d - u @ v

@@ -1,7 +1,8 @@
-"""The state from which a step begins, so that the step can be taken back. It holds what steps change, and no more.
+"""State at the start of a step, so that the step can be reversed. It holds what steps change, and no more.
 
 A :class:`SimulatorState` copies everything, a dozen times the cost of a small step. Here the lists of contacts are
-exchanged instead of copied: a third list takes what the second half of a step finds, so that the start's stays.
+exchanged instead of copied: a third list receives the contacts of the second half of a step, so that the start's list
+stays.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class StepStart:
     """The start of a simulator's coming step.
 
     Args:
-        simulator: Whose step it is.
+        simulator: that makes the step.
     """
 
     def __init__(self, simulator: Simulator) -> None:
@@ -35,7 +36,7 @@ class StepStart:
         self.note()
 
     def note(self) -> None:
-        """From now on the step begins here."""
+        """Sets the start of the step to the present state."""
         sim, d = self._simulator, self._simulator.dynamics
         self._numbers = StepNumbers(sim)
         self._arrays = [getattr(d.arrays, name).copy() for name in _CHANGED]
@@ -44,23 +45,23 @@ class StepStart:
         self._arrange_contacts()
 
     def begin(self) -> None:
-        """Puts the simulator there, with a copy of the solver's memory."""
+        """Restores the simulator to the start, with a copy of the solver's memory."""
         self.return_to()
         copy_fields(self._spare_workspace, self._workspace)
         self._simulator._workspace = self._spare_workspace
 
     def keep(self) -> None:
-        """Makes one more step without touching what belongs to the start."""
+        """Prepares one more step that does not overwrite the contacts of the start."""
         d = self._simulator.dynamics
-        if d.previous is self._contacts:  # it would be filled anew
+        if d.previous is self._contacts:  # the step would overwrite it
             d.previous = self._spare_contacts.pop()
 
     def accept(self) -> None:
-        """The simulator stays where it got to after :meth:`begin`."""
+        """Keeps the state that the simulator reached after :meth:`begin`."""
         self._spare_workspace = self._workspace
 
     def return_to(self) -> None:
-        """Puts the simulator there; what it did since is forgotten."""
+        """Restores the simulator to the start and discards what it did since."""
         sim, d = self._simulator, self._simulator.dynamics
         for name, values in zip(_CHANGED, self._arrays, strict=True):
             getattr(d.arrays, name)[:] = values
@@ -69,7 +70,7 @@ class StepStart:
         self._numbers.give_back(sim)
 
     def _arrange_contacts(self) -> None:
-        """The start's list of contacts is the newest; there are two more, one of them spare."""
+        """Makes the start's list of contacts the newest; keeps two more lists, one of them spare."""
         d = self._simulator.dynamics
         others: list[Any] = []
         for one in (d.contacts, d.previous, *self._spare_contacts):

@@ -1,7 +1,7 @@
-"""Torsional friction: a contact patch resists spin about its normal, as one scalar row for each contact that has it.
+"""Torsional friction: a contact patch resists spin about its normal, by one scalar row per contact.
 
-With the spin s = n . (omega_B - omega_A), the largest torque per normal force c [m] and the normal impulse of the step
-before, gamma_n0, the row has the impulse
+With the spin s = n . (omega_B - omega_A), the largest torque per normal force c [m] and the normal impulse of the last
+step, gamma_n0, the row has the impulse
 
     gamma = clamp(-s/R, -L, L),    L = c gamma_n0,    R = v_s mu/(c L)
 
@@ -34,7 +34,7 @@ from convex_contact.solver.workspace import inputs, outputs
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def torsional_sizes(w: WorldRecord, c: ContactRecord) -> tuple[int, int]:
-    """Numbers of rows, and of entries of their Jacobians."""
+    """Returns the numbers of rows, and of entries of their Jacobians."""
     rows, entries, tree_v = 0, 0, w.tree_v
     for k in range(c.count[0]):
         if c.torsional_friction[k] > 0.0 and c.phi0[k] < 0.0:
@@ -48,13 +48,13 @@ def torsional_sizes(w: WorldRecord, c: ContactRecord) -> tuple[int, int]:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def write_torsional_rows(w: WorldRecord, c: ContactRecord, s: Any, first: int) -> None:
-    """Writes the rows of all contacts with torsional friction that overlap, from number `first` on.
+    """Writes the rows of all overlapping contacts with torsional friction, from number `first` on.
 
     Args:
-        w: The world, prepared.
-        c: The contacts.
-        s: The solver's workspace, with room for them.
-        first: Number of the constraints' rows.
+        w: the world, prepared.
+        c: the contacts.
+        s: the solver's workspace, with room for the rows.
+        first: number of the constraints' rows.
     """
     row, at, tree_v = first, s.row_J_start[first] if first else 0, w.tree_v
     s.row_J_start[0] = 0
@@ -78,7 +78,7 @@ def write_torsional_rows(w: WorldRecord, c: ContactRecord, s: Any, first: int) -
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _add_spin(w: WorldRecord, c: ContactRecord, s: Any, row: int, k: int, side: int) -> float:
-    """Adds the spin of one body to the row's Jacobian; returns that of a body that no tree moves [rad/s]."""
+    """Adds the spin of one body to the row's Jacobian; returns the spin of a body that no tree moves [rad/s]."""
     body, sign, frame = c.body[k, side], 2.0 * side - 1.0, c.frame
     tree, link = w.body_tree[body], w.body_link[body]
     if tree < 0:
@@ -123,23 +123,23 @@ def _write_numbers(c: ContactRecord, s: Any, row: int, k: int, bias: float) -> N
     p[row, ROW_LOWER], p[row, ROW_UPPER] = -limit, limit
 
 
-def _resists(d: WorldDynamics) -> np.ndarray:
-    """Which contacts of the last step have a row (n,)."""
+def _torsional_contacts(d: WorldDynamics) -> np.ndarray:
+    """Returns a mask (n,) of the last step's contacts that have a row."""
     c, n = d.contacts, int(d.contacts.count[0])
     return (c.torsional_friction[:n] > 0.0) & (c.phi0[:n] < 0.0)
 
 
 def torsional_impulses(d: WorldDynamics, workspace: Any, first: int) -> np.ndarray:
-    """The impulses of the last step by contact (n,), N m s; its rows begin at number `first`."""
-    resists = _resists(d)
-    impulses = np.zeros(len(resists))
-    impulses[resists] = outputs(workspace).row_gamma[first : first + resists.sum()]
+    """Returns the impulses of the last step by contact (n,) [N m s]; its rows begin at number `first`."""
+    torsional = _torsional_contacts(d)
+    impulses = np.zeros(len(torsional))
+    impulses[torsional] = outputs(workspace).row_gamma[first : first + torsional.sum()]
     return impulses
 
 
 def torsional_constraints(d: WorldDynamics, workspace: Any, first: int) -> list[Constraint]:
-    """The rows of the last step, which begin at number `first`, as a constraint of the dense problem."""
-    count, rows, tree_v = int(_resists(d).sum()), inputs(workspace).rows, d.arrays.tree_v
+    """Returns the rows of the last step, which begin at number `first`, as a constraint of the dense problem."""
+    count, rows, tree_v = int(_torsional_contacts(d).sum()), inputs(workspace).rows, d.arrays.tree_v
     if not count:
         return []
     jacobian = np.zeros((count, d.nv))

@@ -15,7 +15,7 @@ from convex_contact.model.tree_arrays import tree_table
 from convex_contact.model.tree_kernels import FREE_FLYER
 from convex_contact.model.world import Body, World, WorldError
 
-#: Beyond this multiple of the median extent a geometry is tried against all others.
+#: Multiple of the median extent beyond which a geometry is tested against all others.
 LARGE = 8.0
 
 
@@ -34,7 +34,7 @@ def pair_arrays(n: int) -> dict[str, np.ndarray]:
 
 
 def world_arrays(world: World, threshold: float) -> tuple[WorldArrays, native.ShapeTable | None, list[list[int]]]:
-    """The arrays of a world at its start, its shapes in the compiled library, and the bodies of each tree.
+    """Returns the arrays of a world at its start, its shapes in the compiled library, and the bodies of each tree.
 
     Articulated trees come first, then free bodies in their order.
     """
@@ -96,7 +96,7 @@ def world_arrays(world: World, threshold: float) -> tuple[WorldArrays, native.Sh
 
 
 def _start_body(a: dict[str, np.ndarray], number: int, body: Body) -> None:
-    """Pose of a body, and inertia and state of a free one."""
+    """Writes the pose of a body, and inertia and state of a free one."""
     rotation = body.placement.rotation
     lever = rotation @ body.center
     a["body_pose"][number] = np.concatenate([rotation.ravel(), body.placement.position + lever])
@@ -188,10 +188,10 @@ def _geometry_arrays(world: World, a: dict[str, np.ndarray]) -> native.ShapeTabl
 
 
 def _classify(world: World, items: list[Any], a: dict[str, np.ndarray]) -> None:
-    """Gives each geometry a class, and each pair of classes its combined values.
+    """Assigns a class to each geometry, and combined values to each pair of classes.
 
     Raises:
-        WorldError: Two surfaces that can meet are both rigid.
+        WorldError: two surfaces that can touch are both rigid.
     """
     special = {body for pair in world.pair_laws for body in pair}
     members: dict[Any, list[Any]] = {}

@@ -16,12 +16,12 @@ def show(simulator: Simulator, **options: Any) -> Page:
         >>> page.run(5.0)  # in real time, with the forces of the contacts
 
     Args:
-        simulator: Whose world and contacts.
-        **options: Of the page: `port`, `force_length`, ...
+        simulator: its world and contacts are shown.
+        **options: of the page: `port`, `force_length`, ...
 
     Raises:
-        OSError: The port is taken.
-        ValueError: An option is out of its bounds.
+        OSError: the port is taken.
+        ValueError: an option is out of its bounds.
     """
     from convex_contact.view.page import Page
 

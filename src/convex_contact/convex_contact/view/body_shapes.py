@@ -1,4 +1,4 @@
-"""One simple shape for each body, for viewers that know only these."""
+"""One simple shape for each body, for viewers that support only these."""
 
 from __future__ import annotations
 

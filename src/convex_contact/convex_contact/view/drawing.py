@@ -1,8 +1,8 @@
 """Drawing of a world as simple shapes in the world's frame, for any drawing program.
 
-A node turns that into markers, a notebook into a plot. Deformable bodies and meshes of one's own, such as gears, are
+A node converts the shapes to markers, a notebook to a plot. Deformable bodies and given meshes, such as gears, are
 drawn as triangles, a convex hull as its bounding box. A half space is a plate below its surface that is somewhat larger
-than the bodies reach at the start. Each body that moves has a colour of its own, unless its shapes have one. An
+than the extent of the bodies at the start. Each moving body has its own colour, unless its shapes have one. An
 articulated tree without any shape is drawn as lines from joint to joint.
 """
 
@@ -26,7 +26,7 @@ from convex_contact.simulation.simulator import ContactReport, Simulator
 #: red, green, blue, opacity
 Color = tuple[float, float, float, float]
 
-#: of bodies that move, in their order
+#: colours of bodies that move, in their order
 PALETTE: tuple[Color, ...] = (
     (0.12, 0.47, 0.71, 1.0),
     (0.95, 0.6, 0.2, 1.0),
@@ -44,23 +44,23 @@ POINT: Color = (0.85, 0.33, 0.1, 1.0)
 FORCE: Color = (0.84, 0.15, 0.16, 1.0)
 COUPLING: Color = (0.58, 0.4, 0.74, 1.0)
 BONE: Color = (0.45, 0.45, 0.45, 1.0)
-#: of bodies by what moves them
+#: colours of bodies by their kind
 _COLORS = {"free": FREE, "link": FREE, "fixed": FIXED, "prescribed": PRESCRIBED}
 
 #: thickness of the plate that stands for a half space, and its side where there is no other shape [m]
 _THICKNESS, PLATE = 0.01, 1.0
-#: what a plate is larger than the bodies on each side, over the largest extent of all of them
+#: margin of a plate around the bodies on each side, over the largest extent of all of them
 _MARGIN = 0.25
-#: cosine of the angle between the normal of a half space and the vertical above which it is the ground
+#: least cosine of the angle between the normal of a half space and the vertical at which it is the ground
 _LEVEL = 0.7
-#: width of the lines that stand for a tree without shapes [m]
+#: width of the lines that represent a tree without shapes [m]
 _BONE_WIDTH = 0.01
-#: so many contacts are drawn, the most loaded ones first
+#: number of contacts that are drawn, the most loaded ones first
 LARGEST_COUNT = 200
 
 
 class Canvas(Protocol):
-    """Takes shapes by name; a shape of a name that was drawn before replaces it.
+    """Target of a drawing. It receives shapes by name; a shape with a known name replaces the earlier one.
 
     Positions [m] and quaternions (x, y, z, w) are in the canvas's frame.
     """
@@ -68,40 +68,40 @@ class Canvas(Protocol):
     def cylinder(
         self, name: str, position: np.ndarray, orientation: np.ndarray, radius: float, length: float, color: Color
     ) -> None:
-        """A cylinder about its z axis, centred."""
+        """Draws a centred cylinder about its z axis."""
 
     def box(
         self, name: str, position: np.ndarray, orientation: np.ndarray, size: Sequence[float], color: Color
     ) -> None:
-        """A box with edges `size` (3,), centred."""
+        """Draws a centred box with edges `size` (3,)."""
 
     def sphere(self, name: str, position: np.ndarray, radius: float, color: Color) -> None:
-        """A sphere."""
+        """Draws a sphere."""
 
     def line(self, name: str, points: Sequence[np.ndarray] | np.ndarray, width: float, color: Color) -> None:
-        """A line through points (n, 3)."""
+        """Draws a line through points (n, 3)."""
 
     def arrow(self, name: str, start: np.ndarray, end: np.ndarray, width: float, color: Color) -> None:
-        """An arrow."""
+        """Draws an arrow."""
 
     def loads(self, points: np.ndarray, arrows: np.ndarray, width: float, colors: tuple[Color, Color]) -> None:
-        """Points (n, 3) where bodies touch and the forces there as arrows (n, 3), in place of those drawn before."""
+        """Draws contact points (n, 3) and their forces as arrows (n, 3), and removes those drawn before."""
 
     def mesh(
         self, name: str, position: np.ndarray, orientation: np.ndarray, vertices: np.ndarray, triangles: np.ndarray,
         color: Color,
     ) -> None:  # fmt: skip
-        """Triangles (m, 3) of vertices (n, 3), which are in the frame of the pose."""
+        """Draws triangles (m, 3) of vertices (n, 3), which are in the frame of the pose."""
 
 
-#: position and orientation of the canvas's own frame
+#: pose of the canvas's own frame
 _HERE = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
 
 
-def _bones(world: World, tree: KinematicTree) -> list[tuple[str, np.ndarray | int, int]]:
-    """Lists the lines that stand for the links of a tree whose links have no shapes.
+def _bone_lines(world: World, tree: KinematicTree) -> list[tuple[str, np.ndarray | int, int]]:
+    """Lists the lines that represent the links of a tree whose links have no shapes.
 
-    Each has a name, its beginning (a place [m] or the number of a body), and the number of the body where it ends.
+    Each has a name, a start (a position [m] or the number of a body), and the number of the body at its end.
     """
     model = tree.model
     if not isinstance(model, ArticulatedTree) or any(world.bodies[i].geometries for i in tree.bodies):
@@ -110,16 +110,16 @@ def _bones(world: World, tree: KinematicTree) -> list[tuple[str, np.ndarray | in
     starts: dict[int, np.ndarray | int] = dict(at)
     if not tree.source["floating"]:
         starts[0] = np.asarray(tree.source["position"])
-    carried = [(joint, model.model.parents[joint]) for joint in at]
-    return [(world.bodies[at[joint]].name, starts[by], at[joint]) for joint, by in carried if by in starts]
+    links = [(joint, model.model.parents[joint]) for joint in at]
+    return [(world.bodies[at[joint]].name, starts[parent], at[joint]) for joint, parent in links if parent in starts]
 
 
 def loads(report: ContactReport, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """Points (n, 3) [m] and forces on the second bodies (n, 3) [N] of the contacts that bear, heaviest load first.
+    """Returns points (n, 3) [m] and forces on the second bodies (n, 3) [N] of the loaded contacts, largest force first.
 
     Args:
-        report: Of a step.
-        period: Its length [s].
+        report: of a step.
+        period: length of the step [s].
     """
     force = np.einsum("nk,nki->ni", report.impulse, report.frame) / period
     size = np.linalg.norm(force, axis=1)
@@ -131,14 +131,13 @@ def loads(report: ContactReport, period: float) -> tuple[np.ndarray, np.ndarray]
 class SimulationDrawing:
     """Draws a simulator's world and its contacts with their forces, step by step.
 
-    Args:
-        simulator: Whose world.
-        table: Where its bodies are, if another object reads it before each drawing.
-        force_length: Of the arrow of 1 N, m/N in the world; 0: no arrows.
-        scale: Metres of the world per metre of the canvas.
+        simulator: its world is drawn.
+        table: states of its bodies, if another object updates them before each drawing.
+        force_length: of the arrow of 1 N, in the world [m/N]; 0: no arrows.
+        scale: metres of the world per metre of the canvas.
 
     Attributes:
-        loads_shown: Whether contacts are drawn.
+        loads_shown: contacts are drawn.
     """
 
     def __init__(
@@ -150,7 +149,7 @@ class SimulationDrawing:
         world = simulator.world
         self._meshes = [(t, tree) for t, tree in enumerate(world.trees) if isinstance(tree.model, DeformableTree)]
         self._hidden = {i for _, tree in self._meshes for i in tree.bodies}  # drawn as a mesh
-        self._bones = [bone for tree in world.trees for bone in _bones(world, tree)]
+        self._bone_lines = [bone for tree in world.trees for bone in _bone_lines(world, tree)]
         own = [g.mesh for _, g in world.numbered_geometries() if g.mesh is not None and g.mesh is g.hydroelastic]
         self._surfaces = {
             id(mesh): (mesh.vertices / scale, mesh.surface if isinstance(mesh, PressureField) else mesh.triangles)
@@ -182,14 +181,14 @@ class SimulationDrawing:
                 continue
             own = self._color(number)
             x, y, z, w = table.orientation[number]
-            turn = pin.Quaternion(w, x, y, z)
+            rotation = pin.Quaternion(w, x, y, z)
             for place, geometry in enumerate(body.geometries):
                 color = geometry.color or own
                 local = geometry.placement
-                position = table.position[number] + turn.matrix() @ local.position
+                position = table.position[number] + rotation.matrix() @ local.position
                 lx, ly, lz, lw = local.orientation
                 name = body.name if len(body.geometries) == 1 else f"{body.name} {place}"
-                orientation = (turn * pin.Quaternion(lw, lx, ly, lz)).coeffs()
+                orientation = (rotation * pin.Quaternion(lw, lx, ly, lz)).coeffs()
                 if id(geometry.mesh) in self._surfaces:
                     vertices, triangles = self._surfaces[id(geometry.mesh)]
                     canvas.mesh(name, position / self._scale, orientation, vertices, triangles, color)
@@ -200,7 +199,7 @@ class SimulationDrawing:
         return self._colors.get(number) or _COLORS[self._simulator.world.bodies[number].kind]
 
     def _bounds_of_bodies(self) -> tuple[np.ndarray, np.ndarray]:
-        """Middle (3,) of all shapes but half spaces in the world at the start [m], and half the sides of the plates."""
+        """Returns the middle (3,) of all shapes except half spaces [m], and half sides of the plates at the start."""
         table, ends = self._table.read(), [np.zeros((0, 3))]
         for number, geometry in self._simulator.world.numbered_geometries():
             if not isinstance(geometry.shape, HalfSpace):
@@ -228,7 +227,7 @@ class SimulationDrawing:
 
     def _lines(self, canvas: Canvas) -> None:
         s, place = 1.0 / self._scale, self._table.position
-        for name, parent, body in self._bones:
+        for name, parent, body in self._bone_lines:
             start = parent if isinstance(parent, np.ndarray) else place[parent]
             canvas.line(name, [s * start, s * place[body]], s * _BONE_WIDTH, BONE)
 
@@ -259,7 +258,7 @@ class SimulationDrawing:
             canvas.box(name, s * middle, orientation, tuple(float(2 * s * e) for e in shape.extent), color)
 
     def _contacts(self, canvas: Canvas, report: ContactReport, period: float) -> None:
-        """Points and forces on the second body of those that bear."""
+        """Draws points and forces on the second body of the loaded contacts."""
         s, (points, forces) = 1.0 / self._scale, loads(report, period)
         if not self.loads_shown:
             points, forces = points[:0], forces[:0]
@@ -270,9 +269,9 @@ class WorldDrawing(SimulationDrawing):
     """Draws a rendering's world, its contacts with their forces, and the coupling, tick by tick.
 
     Args:
-        rendering: Whose world.
-        force_length: Of the arrow of 1 N, m/N in the world; 0: no arrows.
-        scale: Metres of the world per metre of the canvas.
+        rendering: its world is drawn.
+        force_length: of the arrow of 1 N, in the world [m/N]; 0: no arrows.
+        scale: metres of the world per metre of the canvas.
     """
 
     def __init__(self, rendering: ContactRendering, *, force_length: float = 0.01, scale: float = 1.0) -> None:

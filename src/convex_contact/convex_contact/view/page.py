@@ -1,11 +1,11 @@
-"""A simulation on a browser page, by viser: bodies, forces of the contacts, pause, pace, and recordings that replay.
+"""A simulation on a browser page, by viser: bodies, contact forces, pause, pace, and recordings for replay.
 
     >>> page = show(simulator)
     >>> page.record()
     >>> page.run(5.0, before=lambda simulator: simulator.apply_wrench("ball", force=(0.1, 0.0, 0.0)))
     >>> page.save("ball.html")  # opens in any browser, without Python
 
-Only this machine can open the page unless `host` says otherwise. Whatever opens it can pause and reset the simulation.
+Only this machine can open the page, unless `host` allows others. Everyone who opens it can pause and reset the run.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from convex_contact.problem import checks
 from convex_contact.simulation.simulator import Simulator
 from convex_contact.view.drawing import Color, SimulationDrawing
 
-#: drawings per second, of the clock or of simulated time when that is faster
+#: drawings per second of the clock, or of simulated time if that is faster
 FRAME_RATE = 30.0
-#: a run that lags this far behind the clock goes on from where it is [s]
+#: largest lag of a run behind the clock, beyond which it does not catch up [s]
 _LAG = 0.25
 #: arrows of the forces: radii of shaft and head and length of the head, over the width of lines
 _ARROW = (1.0, 2.2, 5.0)
-#: the weight of all that moves is drawn as so many times the scene's size; it is shared by many contacts
+#: length of the weight of all moving bodies as an arrow, over the scene's size; many contacts share the weight
 _REACH = 1.0
-#: place of the camera from the middle, over the scene's size
+#: position of the camera from the middle, over the scene's size
 _CAMERA = (0.65, -0.9, 0.5)
 
 
@@ -52,7 +52,7 @@ def _look(color: Color) -> dict[str, Any]:
 
 
 class _PageCanvas:
-    """Draws shapes on the page; the browser gets a shape once, and after that only its changed place."""
+    """Draws shapes on the page; the browser receives a shape once, and after that only its changed pose."""
 
     def __init__(self, scene: viser.SceneApi) -> None:
         self._scene, self._handles = scene, dict[str, Any]()
@@ -82,8 +82,8 @@ class _PageCanvas:
         self._put(name, self._scene.add_box, position, orientation, dimensions=(x, y, z), **_look(color))
 
     def sphere(self, name: str, position: np.ndarray, radius: float, color: Color) -> None:
-        turn = np.array([0.0, 0.0, 0.0, 1.0])
-        self._put(name, self._scene.add_icosphere, position, turn, radius=radius, **_look(color))
+        identity = np.array([0.0, 0.0, 0.0, 1.0])
+        self._put(name, self._scene.add_icosphere, position, identity, radius=radius, **_look(color))
 
     def mesh(
         self, name: str, position: np.ndarray, orientation: np.ndarray, vertices: np.ndarray, triangles: np.ndarray,
@@ -153,7 +153,7 @@ class _PageDrawing(SimulationDrawing):
 
 
 def _weight(simulator: Simulator) -> float:
-    """Returns the weight of all bodies that move, N; 1 N where nothing weighs."""
+    """Returns the weight of all bodies that move [N]; 1 N without weight."""
     world = simulator.world
     mass = sum(body.mass for body in world.bodies if body.kind == "free") + sum(
         sum(inertia.mass for inertia in tree.model.model.inertias)
@@ -167,20 +167,20 @@ class Page:
     """A simulation on a browser page.
 
     Args:
-        simulator: Whose world and contacts.
-        host: Address to listen on; only this machine can reach the default.
+        simulator: its world and contacts are shown.
+        host: address to listen on; only this machine can reach the default.
         port: TCP port, 0: a free one.
-        force_length: Of the arrow of 1 N, m/N; None: the weight of all that moves is as long as the scene.
-        verbose: Print the address.
+        force_length: of the arrow of 1 N [m/N]; None: the weight of all moving bodies is as long as the scene.
+        verbose: print the address.
 
     Attributes:
-        server: The page's, of viser; a user's own controls go there.
+        server: viser's server of the page; users add their own controls to it.
         address: URL.
-        real_time_factor: Simulated time over that of the clock, of the last second of a run; nan before.
+        real_time_factor: simulated time over that of the clock, in the last second of a run; nan before.
 
     Raises:
-        OSError: The port is taken.
-        ValueError: An argument is out of its bounds.
+        OSError: the port is taken.
+        ValueError: an argument is out of its bounds.
     """
 
     def __init__(
@@ -196,10 +196,10 @@ class Page:
         if force_length is None:
             force_length = _REACH * self._size() / _weight(simulator)
         self._drawing = _PageDrawing(simulator, checks.number("force_length", force_length, minimum=0.0))
-        with socket.socket() as probe:  # viser takes another port where one is taken
+        with socket.socket() as probe:  # viser silently chooses another port if one is taken
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
-        with redirect_stdout(StringIO()):  # it says more than the address
+        with redirect_stdout(StringIO()):  # viser prints more than the address
             self.server = viser.ViserServer(host=host, port=port, verbose=False)
         self.address = f"http://{host}:{self.server.get_port()}/"
         self.real_time_factor = math.nan
@@ -212,7 +212,7 @@ class Page:
             print(self.address, flush=True)
 
     def _size(self) -> float:
-        """Extent of what can move, m."""
+        """Returns the extent of all bodies except half spaces [m]."""
         position = self.simulator.body_states()[0]
         bodies = self.simulator.world.bodies
         kept = [
@@ -269,16 +269,16 @@ class Page:
         self, duration: float | None = None, *, speed: float | None = None,
         before: Callable[[Simulator], None] | None = None,
     ) -> None:  # fmt: skip
-        """Steps and draws at the pace of the clock, as far as the machine can; the page's pause and reset act.
+        """Steps and draws at the pace of the clock, as far as the machine can; reacts to pause and reset on the page.
 
         Args:
-            duration: Simulated time, s; None: until :meth:`close`, or until it is interrupted from the keyboard.
-            speed: Simulated time over that of the clock; None: as the page says; infinite: as fast as it goes.
-            before: Called with the simulator before each step, to set forces and targets.
+            duration: simulated time [s]; None: until :meth:`close` or an interrupt from the keyboard.
+            speed: simulated time over that of the clock; None: the pace on the page; infinite: as fast as possible.
+            before: called with the simulator before each step, to set forces and targets.
 
         Raises:
-            ConvergenceError: A step failed; the state before it is shown.
-            ValueError: The duration is negative, or the speed not positive.
+            ConvergenceError: a step failed; the state before it is shown.
+            ValueError: the duration is negative, or the speed not positive.
         """
         duration = math.inf if duration is None else checks.number("duration", duration, minimum=0.0)
         if speed is not None and not speed > 0.0:
@@ -311,7 +311,7 @@ class Page:
             self.update()
 
     def _advance(self, duration: float, steps: int, before: Callable[[Simulator], None] | None) -> float:
-        """Makes steps until a duration has passed, or so many; returns the time that passed, s."""
+        """Makes steps until a duration has passed, and at least a number of steps; returns the time that passed [s]."""
         start = self.simulator.time
         while steps > 0 or self.simulator.time - start < duration * (1.0 - 1e-9):
             if before is not None:
@@ -323,7 +323,7 @@ class Page:
     # --- recordings ------------------------------------------------------------------------------------------
 
     def record(self) -> None:
-        """Begins a recording, from the present state on; one that was not saved is dropped."""
+        """Begins a recording from the present state on; discards a recording that was not saved."""
         self.update()
         self._recorder, self._recorded = self.server.get_scene_serializer(), self.simulator.time
 
@@ -331,11 +331,11 @@ class Page:
         """Ends the recording, and writes it.
 
         Args:
-            path: A name that ends in ``.html`` (a page that opens in any browser) or in ``.viser``.
+            path: file name that ends in ``.html`` (a page that opens in any browser) or in ``.viser``.
 
         Raises:
-            RuntimeError: Nothing was recorded.
-            ValueError: Another ending.
+            RuntimeError: nothing was recorded.
+            ValueError: another suffix.
         """
         file = Path(path)
         if file.suffix not in (".html", ".viser"):
@@ -360,5 +360,5 @@ class Page:
         self.close()
 
     def _repr_html_(self) -> str:
-        """The page as the output of a notebook's cell."""
+        """Returns the page as the output of a notebook's cell."""
         return f'<iframe src="{self.address}" width="100%" height="500" frameborder="0"></iframe>'

@@ -17,7 +17,7 @@ from convex_contact.model.tendons import UNBOUNDED, TendonActuator
 from convex_contact.model.world import World
 from convex_contact.model.xml_document import Element
 
-#: attributes that name where an actuator acts
+#: attributes that name the target of an actuator
 _TARGETS = ("joint", "jointinparent", "tendon")
 _DYNAMICS = {"none": "none", "integrator": "integrator", "filter": "filter", "filterexact": "filter"}
 
@@ -27,10 +27,10 @@ class MjcfActuator:
     """An actuator.
 
     Attributes:
-        element: As a general actuator, with the attributes of its class.
-        name: Unique.
-        joints: On which it acts, with gear and coefficient.
-        values: Of a :class:`~convex_contact.model.tendons.TendonActuator`.
+        element: converted to a general actuator, with the attributes of its class.
+        name: unique.
+        joints: on which it acts, with gear times coefficient.
+        values: arguments of a :class:`~convex_contact.model.tendons.TendonActuator`.
     """
 
     element: Element
@@ -40,7 +40,7 @@ class MjcfActuator:
 
     @property
     def has_activation(self) -> bool:
-        """Whether its signal is an activation."""
+        """The actuator's signal is an activation."""
         return self.values["dynamics"] != "none"
 
 
@@ -48,10 +48,10 @@ def read_actuators(
     document: MjcfDocument, defaults: Defaults, model: MjcfModel, tendons: dict[str, MjcfTendon],
     compiler: Compiler, options: Options,
 ) -> list[MjcfActuator]:  # fmt: skip
-    """The actuators of a file in their order.
+    """Reads the actuators of a file in their order.
 
     Raises:
-        XmlError: One is wrong.
+        XmlError: an actuator is wrong.
     """
     given = document.sections.get("actuator", [])
     taken = {element.attributes.get("name", "") for element in given}
@@ -74,7 +74,7 @@ def read_actuators(
 
 
 def _joints(element: Element, model: MjcfModel, tendons: dict[str, MjcfTendon]) -> dict[MjcfJoint, float]:
-    """The joints on which an actuator acts, and their coefficients with the gear."""
+    """Returns the joints on which an actuator acts, with gear times coefficient."""
     targets = [name for name in _TARGETS if name in element.attributes]
     if len(targets) != 1:
         raise element.error(f"expected one of {', '.join(_TARGETS)}, got {len(targets)}")
@@ -90,10 +90,10 @@ def _joints(element: Element, model: MjcfModel, tendons: dict[str, MjcfTendon]) 
 def _values(
     element: Element, joints: dict[MjcfJoint, float], compiler: Compiler, options: Options
 ) -> dict[str, object]:  # fmt: skip
-    """Values of a TendonActuator.
+    """Returns the arguments of a TendonActuator.
 
     Raises:
-        XmlError: One is wrong.
+        XmlError: a value is wrong.
     """
     dynamics = _DYNAMICS[choice(element, "dyntype", tuple(_DYNAMICS), "none")]
     if element.attributes.get("actearly", "false") != "false" and dynamics != "none":
@@ -135,7 +135,7 @@ def _three(element: Element, attribute: str, default: str) -> tuple[float, float
 
 
 def _inherited(element: Element, joints: dict[MjcfJoint, float], factor: float) -> tuple[float, float]:
-    """The range of a joint, widened about its middle by a factor."""
+    """Returns the range of a joint, widened about its middle by a factor."""
     limits = next(iter(joints)).limits
     if len(joints) != 1 or not all(map(math.isfinite, limits)):
         raise element.error("expected a joint with a range, got none", "inheritrange")
@@ -147,7 +147,7 @@ def add_actuators(world: World, actuators: list[MjcfActuator], places: Places) -
     """Adds actuators to a world.
 
     Raises:
-        XmlError: A value is wrong.
+        XmlError: a value is wrong.
     """
     for actuator in actuators:
         tree = places.joint[next(iter(actuator.joints))][0]

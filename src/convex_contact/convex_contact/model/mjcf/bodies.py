@@ -26,17 +26,17 @@ class MjcfBody:
     """A body.
 
     Attributes:
-        element: Its element.
-        name: Unique.
-        parent: The body in which it lies; None of the world.
-        pose: In the parent's frame.
-        joints: In their order.
-        geoms: In their order.
-        inertia: In its frame.
-        mocap: It moves as commanded.
-        root: The body with which it moves as one: itself if it has joints, is commanded or is the world, else that of
-            its parent.
-        offset: Its pose in the root's frame.
+        element: XML element of the body.
+        name: unique.
+        parent: its parent; None for the world.
+        pose: in the parent's frame.
+        joints: in their order.
+        geoms: in their order.
+        inertia: in the body's frame.
+        mocap: the body moves as commanded.
+        root: body of which this one is a rigid part: itself if it has joints, is commanded or is the world, else that
+            of its parent.
+        offset: pose of this body in the root's frame.
     """
 
     element: Element
@@ -54,12 +54,12 @@ class MjcfBody:
 
     @property
     def static(self) -> bool:
-        """Whether it is fixed to the world."""
+        """The body is fixed to the world."""
         return self.root.parent is None
 
     @property
     def moved(self) -> bool:
-        """Whether joints move it."""
+        """Joints move the body."""
         return bool(self.root.joints)
 
 
@@ -68,11 +68,11 @@ class MjcfModel:
     """The bodies of a file.
 
     Attributes:
-        bodies: In the order of MuJoCo's numbers, the first is the world.
-        body: By name.
-        joint: By name, in the order of MuJoCo's numbers.
-        geom: By name, of those with a name.
-        sites: Body and pose in its frame by name.
+        bodies: in the order of MuJoCo's numbers, the first is the world.
+        body: by name.
+        joint: by name, in the order of MuJoCo's numbers.
+        geom: by name, only geoms with a name.
+        sites: body and pose in its frame by name.
     """
 
     bodies: list[MjcfBody] = field(default_factory=list)
@@ -83,10 +83,10 @@ class MjcfModel:
 
 
 def read_bodies(document: MjcfDocument, defaults: Defaults, compiler: Compiler, options: Options) -> MjcfModel:
-    """The bodies of a file.
+    """Reads the bodies of a file.
 
     Raises:
-        XmlError: One is wrong.
+        XmlError: a body is wrong.
     """
     worlds = document.sections["worldbody"]
     if not worlds:
@@ -121,7 +121,7 @@ class _Reader:
         return read_assets(document, self._defaults, self._compiler, used)
 
     def _unique(self, kind: str, element: Element) -> str:
-        """The name of an element, or one made for it."""
+        """Returns the name of an element, or makes one for it."""
         if "name" in element.attributes:
             return element.name()
         known = self.model.body if kind == "body" else self.model.joint
@@ -137,16 +137,16 @@ class _Reader:
         self.model.body[body.name] = body
 
     def _read_children(self, body: MjcfBody, element: Element, frame: pin.SE3, childclass: str | None) -> None:
-        """Reads what lies in a body or in a frame of it.
+        """Reads the elements of a body or of a frame in it.
 
         Args:
-            body: The body.
-            element: Of the body or the frame.
-            frame: Pose of the frame in the body.
-            childclass: Class of elements that name none.
+            body: the body.
+            element: of the body or the frame.
+            frame: pose of the frame in the body.
+            childclass: class of elements that name none.
 
         Raises:
-            XmlError: An element is wrong.
+            XmlError: an element is wrong.
         """
         for child in element.children:
             if child.tag == "frame":
@@ -211,7 +211,7 @@ class _Reader:
 
 
 def _in_frames(element: Element) -> list[Element]:
-    """The elements of a body and of the frames in it."""
+    """Returns the elements of a body and of the frames in it."""
     found: list[Element] = []
     for child in element.children:
         found += _in_frames(child) if child.tag == "frame" else [child]
@@ -219,6 +219,6 @@ def _in_frames(element: Element) -> list[Element]:
 
 
 def _names(worlds: list[Element], *tags: str) -> set[str]:
-    """The names of all elements of some tags."""
+    """Returns the names of all elements with one of the tags."""
     found = (element for world in worlds for element in walk(world) if element.tag in tags)
     return {element.attributes["name"] for element in found if "name" in element.attributes}

@@ -1,7 +1,8 @@
-"""Which geoms collide, and the friction of their pairs: bits, exclusions, listed pairs.
+"""Collisions between geoms and the friction of their pairs: bits, exclusions, listed pairs.
 
-MuJoCo lets a geom of larger priority decide the friction of a pair, and otherwise takes the larger coefficient.
-Materials of a world have another rule, so that coefficients which differ from it are set for the pair of bodies.
+In MuJoCo the geom with the larger priority determines the friction of a pair; with equal priorities the larger
+coefficient counts. Materials of a world have another rule, so that coefficients which differ from it are set for the
+pair of bodies.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ Friction = tuple[float, float]
 
 @dataclass
 class Contacts:
-    """Rules of a file.
+    """Rules of collision in a file.
 
     Attributes:
-        pairs: Friction of listed pairs of geoms.
-        excluded: Pairs of bodies that do not collide.
-        enabled: There is contact at all.
-        filter_parents: Bodies do not collide with that in which they move.
-        body: Body of each geom.
+        pairs: friction of listed pairs of geoms.
+        excluded: pairs of bodies that do not collide.
+        enabled: contact is enabled at all.
+        filter_parents: bodies do not collide with their parent.
+        body: body of each geom.
     """
 
     enabled: bool
@@ -41,11 +42,11 @@ class Contacts:
     excluded: set[frozenset[MjcfBody]] = field(default_factory=set)
 
     def has_shape(self, geom: MjcfGeom) -> bool:
-        """Whether a geom can collide; others are for pictures."""
+        """Returns whether a geom can collide; other geoms are only drawn."""
         return bool(geom.contype or geom.conaffinity) or any(geom in pair for pair in self.pairs)
 
     def collide(self, one: MjcfGeom, two: MjcfGeom) -> bool:
-        """Whether two geoms collide."""
+        """Returns whether two geoms collide."""
         a, b = self.body[one], self.body[two]
         if not self.enabled or a.root is b.root or not (a.moved or b.moved):
             return False
@@ -58,18 +59,18 @@ class Contacts:
         return not (self.filter_parents and a.moved and b.moved and (_moves_in(a, b) or _moves_in(b, a)))
 
     def friction(self, one: MjcfGeom, two: MjcfGeom) -> Friction:
-        """Friction of a pair of geoms."""
+        """Returns the friction of a pair of geoms."""
         pair = self.pairs.get(frozenset((one, two))) if self.pairs else None
         return automatic(one, two) if pair is None else pair
 
 
 def _moves_in(one: MjcfBody, other: MjcfBody) -> bool:
-    """Whether the joints of a body connect it with another."""
+    """Returns whether the joints of a body connect it with another one."""
     return one.root.parent is not None and one.root.parent.root is other.root
 
 
 def automatic(one: MjcfGeom, two: MjcfGeom) -> Friction:
-    """Friction of two geoms without a listed pair."""
+    """Returns the friction of two geoms without a listed pair."""
     if one.priority != two.priority:
         strong = one if one.priority > two.priority else two
         return surface(strong.condim, strong.friction)
@@ -78,15 +79,15 @@ def automatic(one: MjcfGeom, two: MjcfGeom) -> Friction:
 
 
 def surface(condim: int, friction: tuple[float, ...]) -> Friction:
-    """Coefficient and torsional friction of a number of dimensions of a contact."""
+    """Returns coefficient and torsional friction [m] of a contact with condim dimensions."""
     return friction[0] if condim >= 3 else 0.0, friction[1] if condim >= 4 else 0.0
 
 
 def read_contacts(document: MjcfDocument, defaults: Defaults, model: MjcfModel, options: Options) -> Contacts:
-    """The rules of a file.
+    """Reads the rules of a file.
 
     Raises:
-        XmlError: A pair or an exclusion is wrong.
+        XmlError: a pair or an exclusion is wrong.
     """
     body = {geom: body for body in model.bodies for geom in body.geoms}
     contacts = Contacts(options.has("contact"), options.has("filterparent"), body)
@@ -132,19 +133,19 @@ def _pair_friction(element: Element, one: MjcfGeom, two: MjcfGeom) -> Friction:
 
 
 def material_of(geom: MjcfGeom, base: Material) -> Material:
-    """The surface of a geom: its friction, and all else of a material."""
+    """Returns the material of a geom: its friction, and the other values of a base material."""
     friction, torsional = surface(geom.condim, geom.friction)
     return replace(base, friction=friction, static_friction=None, torsional_friction=torsional)
 
 
 def set_pairs(world: World, contacts: Contacts, shapes: dict[int, list[MjcfGeom]], document: MjcfDocument) -> None:
-    """Writes into a world which geometries pass through each other, and friction that the materials' rule differs from.
+    """Writes into a world which geometries do not collide, and friction that differs from the materials' rule.
 
     Args:
-        world: The world.
-        contacts: Rules.
-        shapes: Geoms of each body of the world, in the order of its geometries.
-        document: Whose notes get friction that cannot be set.
+        world: the world.
+        contacts: rules of the file.
+        shapes: geoms of each body of the world, in the order of its geometries.
+        document: its notes list friction that cannot be set.
     """
     for i, j in combinations(sorted(shapes), 2):
         one, two = shapes[i], shapes[j]
@@ -167,7 +168,7 @@ def set_pairs(world: World, contacts: Contacts, shapes: dict[int, list[MjcfGeom]
 
 
 def _combined(one: MjcfGeom, two: MjcfGeom) -> Friction:
-    """Friction of two surfaces by the materials' rule."""
+    """Returns the friction of two surfaces by the materials' rule."""
     a, b = surface(one.condim, one.friction), surface(two.condim, two.friction)
     return harmonic_mean(a[0], b[0]), harmonic_mean(a[1], b[1])
 

@@ -1,7 +1,7 @@
 """Default classes: the attributes that an element takes from its class.
 
-All actuators share one set of defaults, as in MuJoCo. Of an attribute with several numbers, an element that gives fewer
-takes the others from its class.
+All actuators share one set of defaults, as in MuJoCo. If an element gives only the first numbers of an attribute, the
+others come from its class.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Defaults:
     """The default classes of a file.
 
     Args:
-        sections: Its default elements.
+        sections: default elements of the file.
 
     Raises:
         XmlError: A class has no name or is defined twice.
@@ -63,15 +63,15 @@ class Defaults:
                 self._define(child, name)
 
     def resolved(self, element: Element, childclass: str | None = None, kind: str = "") -> Element:
-        """An element with the attributes of its class.
+        """Adds the attributes of its class to an element.
 
         Args:
-            element: The element.
-            childclass: Class that its body gives it, if it names none.
-            kind: Of its defaults, if that is not its tag.
+            element: the element.
+            childclass: class from its body, if it names none.
+            kind: of its defaults, if that is not its tag.
 
         Raises:
-            XmlError: There is no such class.
+            XmlError: there is no such class.
         """
         name = element.attributes.get("class", childclass or MAIN)
         if name not in self._classes:
@@ -81,10 +81,10 @@ class Defaults:
         return general(made) if kind == "actuator" else made
 
     def check(self, element: Element, attribute: str) -> str | None:
-        """The class that an attribute names; None without one.
+        """Returns the class that an attribute names; None without one.
 
         Raises:
-            XmlError: There is no such class.
+            XmlError: there is no such class.
         """
         name = element.attributes.get(attribute)
         if name is not None and name not in self._classes:
@@ -93,12 +93,12 @@ class Defaults:
 
 
 def kind_of_defaults(tag: str) -> str:
-    """The kind of the defaults of a tag outside of equality and tendon sections."""
+    """Returns the kind of the defaults of a tag outside of equality and tendon sections."""
     return SHARED.get(tag, tag)
 
 
 def merged(given: Attributes, own: Attributes) -> Attributes:
-    """The attributes of an element over those of its class."""
+    """Merges the attributes of an element with those of its class; its own take precedence."""
     result = dict(given)
     if ORIENTATIONS & own.keys():
         for name in ORIENTATIONS:
@@ -111,7 +111,7 @@ def merged(given: Attributes, own: Attributes) -> Attributes:
 
 
 def joined(elements: list[Element], tag: str) -> Element:
-    """Several elements as one, of which the last gives an attribute; without elements an empty one."""
+    """Joins several elements to one; the last element with an attribute sets it; without elements it is empty."""
     attributes: Attributes = {}
     for element in elements:
         attributes |= element.attributes

@@ -25,7 +25,7 @@ from haptic_files import FileError, read_bytes
 
 #: largest number of included files
 MAX_INCLUDES = 100
-#: so many lines of a group of elements are listed in a warning
+#: number of lines of a group of elements that a warning lists
 LISTED = 3
 _TAG = re.compile(r"[A-Za-z_][\w.-]{0,39}")
 
@@ -35,7 +35,7 @@ class Notes:
     """Parts of a file that are not simulated, in groups.
 
     Attributes:
-        places: Of the elements of each group, by a phrase that names their kind.
+        places: lines of the elements of each group, by a phrase that names their kind.
     """
 
     places: dict[str, list[str]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Notes:
         self.places.setdefault(phrase, []).append(element.place)
 
     def text(self) -> str:
-        """All groups in one line; empty without any."""
+        """Returns all groups in one line; empty without any."""
         groups = []
         for phrase, places in self.places.items():
             more = len(places) - LISTED
@@ -59,10 +59,10 @@ class MjcfDocument:
     """The checked elements of an MJCF file.
 
     Attributes:
-        path: Of the file.
-        sections: Elements in all sections of a name (`asset`, `actuator`, ...), in the order of the file; of those that
-            have no elements (`compiler`, `option`) the sections themselves.
-        notes: Parts that are not simulated.
+        path: of the file.
+        sections: elements in all sections of a name (`asset`, `actuator`, ...), in the order of the file; for sections
+            without elements (`compiler`, `option`) the sections themselves.
+        notes: parts that are not simulated.
     """
 
     path: Path
@@ -74,8 +74,8 @@ def read_mjcf(path: Path) -> MjcfDocument:
     """Reads and checks an MJCF file.
 
     Raises:
-        FileError: The file cannot be read.
-        XmlError: It is no MJCF, or has a part that is not supported; the message has the line, but not the file.
+        FileError: the file cannot be read.
+        XmlError: it is no MJCF, or has a part that is not supported; the message has the line, but not the file.
     """
     root = parse_xml(read_bytes(path))
     if root.tag != "mujoco":
@@ -124,10 +124,10 @@ def _include(element: Element, main: Path, read: set[Path]) -> None:
 
 
 def _included(include: Element, main: Path) -> Path:
-    """The file of an include element: relative to the main file.
+    """Returns the path of an include element's file, relative to the main file.
 
     Raises:
-        XmlError: None is given.
+        XmlError: no file is given.
     """
     for name in include.attributes:
         if name != "file":
@@ -139,25 +139,25 @@ def _included(include: Element, main: Path) -> Path:
 
 
 def unsupported(element: Element, attribute: str) -> XmlError:
-    """The error of an attribute that MJCF has not, or that is not simulated."""
+    """Returns the error for an attribute that is not in MJCF or not simulated."""
     return element.error(f"attribute {printed(attribute)} is not supported")
 
 
 def printed(name: str) -> str:
-    """The name of an element or an attribute, if it looks like one."""
+    """Returns the name of an element or an attribute for an error text, if it looks like one."""
     return name if _TAG.fullmatch(name) else "of another name"
 
 
 def _check(element: Element, kind: str, notes: Notes) -> None:
-    """Checks attributes and children of an element, and leaves out children that are not simulated.
+    """Checks attributes and children of an element, and removes children that are not simulated.
 
     Args:
-        element: The element.
-        kind: Its place in the vocabulary: its tag, or the tag after that of its section.
-        notes: Gets the parts that are not simulated.
+        element: the element.
+        kind: its key in the vocabulary: its tag, or the tag after that of its section.
+        notes: lists the parts that are not simulated.
 
     Raises:
-        XmlError: A part is not supported.
+        XmlError: a part is not supported.
     """
     known, neutral = ATTRIBUTES[kind], NEUTRAL.get(kind, {})
     for name, value in element.attributes.items():
@@ -184,7 +184,7 @@ def _check_neutral(element: Element, name: str, value: str, words: frozenset[str
     """Checks that an attribute has no effect.
 
     Raises:
-        XmlError: It has one, which is not simulated.
+        XmlError: the attribute has an effect that is not simulated.
     """
     if value not in words and (words or any(element.numbers(name, len(value.split()) or 1))):
         expected = " or ".join(sorted(words)) or "0"
@@ -192,10 +192,10 @@ def _check_neutral(element: Element, name: str, value: str, words: frozenset[str
 
 
 def numbers_up_to(element: Element, attribute: str, most: int, default: str | None = None) -> tuple[float, ...]:
-    """The numbers of an attribute that may have fewer than the most.
+    """Returns the numbers of an attribute that has at least one and at most `most` of them.
 
     Raises:
-        XmlError: There are none or too many, or one is not finite.
+        XmlError: there are none or too many, or one is not finite.
     """
     text = element.attributes.get(attribute, default)
     count = 0 if text is None else len(text.split())
@@ -205,10 +205,10 @@ def numbers_up_to(element: Element, attribute: str, most: int, default: str | No
 
 
 def choice(element: Element, attribute: str, choices: tuple[str, ...], default: str) -> str:
-    """The value of an attribute that is one of some words.
+    """Returns the value of an attribute that is one of some words.
 
     Raises:
-        XmlError: It is none of them.
+        XmlError: it is another word.
     """
     value = element.attributes.get(attribute, default)
     if value not in choices:
@@ -217,12 +217,12 @@ def choice(element: Element, attribute: str, choices: tuple[str, ...], default: 
 
 
 def flag(element: Element, attribute: str, default: bool) -> bool:
-    """The value of an attribute that is true or false."""
+    """Returns the value of an attribute that is true or false."""
     return choice(element, attribute, ("true", "false"), "true" if default else "false") == "true"
 
 
 def walk(element: Element) -> Iterator[Element]:
-    """An element and all below it, in the order of the file."""
+    """Yields an element and all elements below it, in the order of the file."""
     yield element
     for child in element.children:
         yield from walk(child)

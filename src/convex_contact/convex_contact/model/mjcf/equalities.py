@@ -1,4 +1,4 @@
-"""Equalities: joints and tendons that follow others, points and poses of bodies that are held together."""
+"""Equalities: couplings of joints and tendons, connections and welds of bodies."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Sum = dict[MjcfJoint, float]
 
 
 def read_equalities(document: MjcfDocument, defaults: Defaults, options: Options) -> list[Element]:
-    """The active equalities of a file, with the attributes of their classes.
+    """Returns the active equalities of a file, with the attributes of their classes.
 
     Raises:
-        XmlError: A class is wrong.
+        XmlError: a class is wrong.
     """
     active = []
     for given in document.sections.get("equality", []):
@@ -45,10 +45,10 @@ def read_equalities(document: MjcfDocument, defaults: Defaults, options: Options
 
 
 def sums(element: Element, model: MjcfModel, tendons: dict[str, MjcfTendon]) -> tuple[Sum, Sum]:
-    """The joints of both sides of a joint or tendon equality; no joints for a side that is missing.
+    """Returns the joints of both sides of a joint or tendon equality; no joints for a side that is missing.
 
     Raises:
-        XmlError: It names no joint or tendon.
+        XmlError: a side names no joint or tendon.
     """
     found: list[Sum] = []
     for i in ("1", "2"):
@@ -74,7 +74,7 @@ def add_equalities(
     """Adds equalities to a world; lists parts of them that are not simulated.
 
     Raises:
-        XmlError: One is wrong.
+        XmlError: an equality is wrong.
     """
     for element in elements:
         if element.tag in ("joint", "tendon"):
@@ -123,7 +123,7 @@ def _add_weld(world: World, element: Element, model: MjcfModel, builder: Builder
     else:
         one, two = _body(element, "body1", model), _body(element, "body2", model)
         start = pose_at_start(one).inverse() * pose_at_start(two)
-        relative, point = _relative(element, start)
+        relative, point = _weld_pose(element, start)
     if one.root is two.root or not (one.moved or two.moved):
         raise element.error("expected two bodies that move against each other, got others")
     factor = 0.0
@@ -132,7 +132,7 @@ def _add_weld(world: World, element: Element, model: MjcfModel, builder: Builder
     a, b = (_number(body, builder) for body in (one, two))
     offsets = [pin.SE3.Identity() if body.static else body.offset for body in (one, two)]
     frame = offsets[0] * relative * offsets[1].inverse()
-    held = offsets[1] * point
+    anchor_b = offsets[1] * point
     quaternion = pin.Quaternion(frame.rotation).coeffs()
     world.controllers.append(
         Weld(
@@ -142,24 +142,24 @@ def _add_weld(world: World, element: Element, model: MjcfModel, builder: Builder
             rotational_stiffness=factor * NEAR_RIGID_STIFFNESS,
             relaxation_time=RELAXATION_TIME,
             near_rigid=NEAR_RIGID,
-            point=triple(held),
-            position=triple(frame * held),
+            point=triple(anchor_b),
+            position=triple(frame * anchor_b),
             orientation=(*triple(quaternion), float(quaternion[3])),
         )
     )
 
 
 def triple(vector: np.ndarray) -> tuple[float, float, float]:
-    """The first three numbers of an array."""
+    """Returns the first three numbers of an array."""
     return float(vector[0]), float(vector[1]), float(vector[2])
 
 
-def _relative(element: Element, start: pin.SE3) -> tuple[pin.SE3, np.ndarray]:
-    """The pose of body 2 in the frame of body 1, and the point in the frame of body 2 that is held.
+def _weld_pose(element: Element, start: pin.SE3) -> tuple[pin.SE3, np.ndarray]:
+    """Returns the pose of body 2 in the frame of body 1, and the anchor in the frame of body 2.
 
     Args:
-        element: A connection or a weld of bodies.
-        start: The pose in the file.
+        element: a connection or a weld of bodies.
+        start: pose of body 2 in the frame of body 1 in the file.
     """
     if element.tag == "connect":
         anchor = np.array(element.numbers("anchor", 3))  # in the frame of body 1
@@ -172,7 +172,7 @@ def _relative(element: Element, start: pin.SE3) -> tuple[pin.SE3, np.ndarray]:
 
 
 def pose_at_start(body: MjcfBody) -> pin.SE3:
-    """The pose of a body in the world, in the pose of the file."""
+    """Returns the pose of a body in the world frame, as in the file."""
     pose = body.pose
     while body.parent is not None:
         body = body.parent

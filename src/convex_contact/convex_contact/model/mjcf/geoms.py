@@ -1,4 +1,4 @@
-"""Geoms: shapes with mass and what decides which of them collide."""
+"""Geoms: shapes with mass, contact bits and friction."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull,
 from convex_contact.model.xml_document import Element, XmlError
 
 KINDS = ("plane", "sphere", "capsule", "cylinder", "ellipsoid", "box", "mesh")
-#: how many numbers of a size each kind has; with fromto one
+#: count of numbers of a size for each kind; one with fromto
 _SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
-#: kinds that fromto places
+#: kinds whose pose fromto can give
 _LONG = ("capsule", "cylinder", "ellipsoid", "box")
 #: density of a geom that gives neither mass nor density [kg/m^3]
 DENSITY = "1000"
-#: parts of an edge of an octahedron, whose points on a sphere stand for an ellipsoid; faces lie up to 0.5 % of the
+#: parts of an edge of an octahedron, whose points on a sphere approximate an ellipsoid; faces lie up to 0.5 % of the
 #: semiaxes inside
 EDGE_PARTS = 14
 
@@ -31,18 +31,18 @@ class MjcfGeom:
     """A geom.
 
     Attributes:
-        element: With the attributes of its class.
-        name: Empty without one.
-        kind: One of `KINDS`.
-        pose: In its body's frame.
-        size: Half sizes or radius and half length, m; of a plane or a mesh none.
-        mesh: Of a mesh.
-        contype, conaffinity: Bits that decide which geoms collide.
-        condim: 1: no friction; 3: friction; 4 or 6: also torsional.
-        friction: Coefficient, torsional friction [m], rolling friction [m].
-        priority: Of its friction in a contact.
-        margin: Gap at which contact forces begin, m.
-        color: Red, green, blue, opacity, 0 to 1; None where the file gives none, or one that is not visible.
+        element: with the attributes of its class.
+        name: empty without one.
+        kind: one of `KINDS`.
+        pose: in its body's frame.
+        size: half sizes, or radius and half length [m]; empty for a plane or a mesh.
+        mesh: of a geom of kind mesh.
+        contype, conaffinity: bits that decide which geoms collide.
+        condim: 1: no friction; 3: friction; 4 or 6: also torsional friction.
+        friction: coefficient, torsional friction [m], rolling friction [m].
+        priority: of its friction in a contact.
+        margin: gap at which contact forces begin [m].
+        color: red, green, blue, opacity, 0 to 1; None: the file gives none, or one that is not visible.
     """
 
     element: Element
@@ -60,10 +60,10 @@ class MjcfGeom:
     color: tuple[float, float, float, float] | None = None
 
     def shape(self) -> Shape:
-        """Its shape for contact.
+        """Makes the shape for contact.
 
         Raises:
-            XmlError: A size is not above 0, or a mesh is flat.
+            XmlError: a size is not above 0, or a mesh is flat.
         """
         try:
             if self.mesh is not None:
@@ -83,10 +83,10 @@ class MjcfGeom:
             raise self.element.error(f"{error}") from None
 
     def inertia(self) -> pin.Inertia:
-        """Its mass and inertia in the body's frame; of a plane 0.
+        """Returns mass and inertia in the body's frame; 0 for a plane.
 
         Raises:
-            XmlError: The mass is negative, or a mesh encloses no volume.
+            XmlError: the mass is negative, or a mesh encloses no volume.
         """
         if self.kind == "plane":
             return pin.Inertia.Zero()
@@ -99,7 +99,7 @@ class MjcfGeom:
         return pose_of(MassProperties(factor * unit.mass, unit.center, factor * unit.inertia), self.pose)
 
     def _unit(self) -> MassProperties:
-        """The solid at density 1."""
+        """Returns the mass properties at density 1."""
         if self.mesh is not None:
             return self.mesh.solid()
         if self.kind == "ellipsoid":
@@ -120,10 +120,10 @@ def _ellipsoid(size: tuple[float, ...]) -> Shape:
 
 
 def read_geom(element: Element, compiler: Compiler, meshes: dict[str, MjcfMesh], notes: Notes) -> MjcfGeom:
-    """A geom from its element with the attributes of its class.
+    """Makes a geom of its element, which has the attributes of its class.
 
     Raises:
-        XmlError: It is wrong, or of a kind that is not supported.
+        XmlError: it is wrong, or of a kind that is not supported.
     """
     kind = element.attributes.get("type", "sphere")
     if kind not in KINDS:
@@ -167,7 +167,7 @@ def read_geom(element: Element, compiler: Compiler, meshes: dict[str, MjcfMesh],
 
 
 def _color(element: Element) -> tuple[float, float, float, float] | None:
-    """The colour of a geom; a shape for contact alone is often invisible in files, and then has none."""
+    """Returns the colour of a geom; None for an invisible one, as geoms for contact alone often are."""
     if "rgba" not in element.attributes:
         return None
     red, green, blue, opacity = element.numbers("rgba", 4, minimum=0.0, largest=1.0)
@@ -182,10 +182,10 @@ def _integer(element: Element, attribute: str, default: str) -> int:
 
 
 def _placed(element: Element, kind: str, compiler: Compiler) -> tuple[pin.SE3, tuple[float, ...]]:
-    """The pose and the size of a geom.
+    """Returns the pose and the size of a geom.
 
     Raises:
-        XmlError: A size is missing or not above 0.
+        XmlError: a size is missing or not above 0.
     """
     if kind in ("plane", "mesh"):
         return compiler.pose(element), ()
@@ -203,10 +203,10 @@ def _placed(element: Element, kind: str, compiler: Compiler) -> tuple[pin.SE3, t
 
 
 def between(element: Element) -> tuple[pin.SE3, float]:
-    """The pose in the middle of the two points of fromto, with z along them, and half their distance.
+    """Returns the pose midway between the two points of fromto, with z along them, and half their distance.
 
     Raises:
-        XmlError: The points are the same.
+        XmlError: the points are the same.
     """
     numbers = np.array(element.numbers("fromto", 6))
     start, end = numbers[:3], numbers[3:]

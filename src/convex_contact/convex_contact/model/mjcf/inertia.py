@@ -9,20 +9,20 @@ from convex_contact.model.mjcf.geoms import MjcfGeom
 from convex_contact.model.mjcf.settings import Compiler
 from convex_contact.model.xml_document import Element
 
-#: how far the largest principal moment may exceed the sum of the others by rounded digits
+#: tolerance by which the largest principal moment may exceed the sum of the others, for rounded digits
 ROUNDED_DIGITS = 1e-6
 
 
 def body_inertia(body: Element, geoms: list[MjcfGeom], compiler: Compiler) -> pin.Inertia:
-    """Mass and inertia of a body in its frame.
+    """Returns mass and inertia of a body in its frame.
 
     Args:
-        body: Its element.
-        geoms: Its geoms.
-        compiler: Settings.
+        body: its element.
+        geoms: its geoms.
+        compiler: settings.
 
     Raises:
-        XmlError: No rigid body has the inertia.
+        XmlError: no rigid body can have the inertia.
     """
     inertial = body.one("inertial")
     if inertial is not None and compiler.inertiafromgeom != "true":
@@ -37,7 +37,7 @@ def body_inertia(body: Element, geoms: list[MjcfGeom], compiler: Compiler) -> pi
 
 
 def total(inertias: list[pin.Inertia]) -> pin.Inertia:
-    """The sum of inertias that have mass."""
+    """Returns the sum of inertias that have mass."""
     result = pin.Inertia.Zero()
     for inertia in inertias:
         if inertia.mass > 0.0:
@@ -67,10 +67,10 @@ def _inertial(element: Element, compiler: Compiler) -> pin.Inertia:
 
 
 def _bounded(inertia: pin.Inertia, element: Element, compiler: Compiler) -> pin.Inertia:
-    """An inertia within the bounds of the compiler.
+    """Applies the bounds of the compiler to an inertia.
 
     Raises:
-        XmlError: No rigid body has it.
+        XmlError: no rigid body can have it.
     """
     moments, axes = np.linalg.eigh(inertia.inertia)
     if compiler.boundmass <= inertia.mass and compiler.boundinertia <= moments[0]:

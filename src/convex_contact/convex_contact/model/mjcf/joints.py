@@ -22,18 +22,18 @@ class MjcfJoint:
     """A joint of a body.
 
     Attributes:
-        element: With the attributes of its class.
-        name: Unique.
-        kind: One of `KINDS`.
-        anchor: In the body's frame (3,), m.
-        axis: In the body's frame (3,).
-        limits: Least and greatest position, m or rad; infinite without.
-        ref: Position in the pose of the file, m or rad.
-        springref: Position at which its spring is at rest, m or rad.
-        stiffness: N/m or N m/rad.
-        damping: N s/m or N m s/rad.
-        friction: Largest force or torque of Coulomb friction, N or N m.
-        armature: Inertia of the rotor as the joint sees it, kg or kg m^2.
+        element: with the attributes of its class.
+        name: unique.
+        kind: one of `KINDS`.
+        anchor: in the body's frame (3,) [m].
+        axis: in the body's frame (3,).
+        limits: least and greatest position [m or rad]; infinite without limits.
+        ref: position in the pose of the file [m or rad].
+        springref: rest position of its spring [m or rad].
+        stiffness: [N/m or N m/rad].
+        damping: [N s/m or N m s/rad].
+        friction: largest force or torque of Coulomb friction [N or N m].
+        armature: inertia of the rotor reflected to the joint [kg or kg m^2].
     """
 
     element: Element
@@ -51,21 +51,21 @@ class MjcfJoint:
 
     @property
     def scalar(self) -> bool:
-        """Whether it has one coordinate."""
+        """The joint has one coordinate."""
         return self.kind in ("hinge", "slide")
 
 
 def read_joint(element: Element, name: str, compiler: Compiler, options: Options) -> MjcfJoint:
-    """A joint from its element with the attributes of its class.
+    """Makes a joint of its element, which has the attributes of its class.
 
     Args:
-        element: Of a joint or a free joint.
-        name: Its own, or one made for it.
-        compiler: Settings.
-        options: Flags that disable limits, springs, dampers or friction.
+        element: of a joint or a free joint.
+        name: its own, or one made for it.
+        compiler: settings.
+        options: flags that disable limits, springs, dampers or friction.
 
     Raises:
-        XmlError: It is wrong, or of a kind that is not supported.
+        XmlError: it is wrong, or of a kind that is not supported.
     """
     free = element.tag == "freejoint"
     kind = "free" if free else choice(element, "type", KINDS, "hinge")
@@ -100,16 +100,16 @@ def read_joint(element: Element, name: str, compiler: Compiler, options: Options
 
 
 def read_range(element: Element, auto: bool, name: str, limited: str) -> tuple[float, float]:
-    """A range that limits a value; infinite where it does not.
+    """Returns a range that limits a value; infinite if it does not limit.
 
     Args:
-        element: The element.
-        auto: Without `limited`, a range limits.
-        name: Attribute of the range.
-        limited: Attribute that says whether it limits.
+        element: the element.
+        auto: without `limited`, a range limits.
+        name: attribute of the range.
+        limited: attribute that enables the range.
 
     Raises:
-        XmlError: The range is missing or empty, or nothing says whether it limits.
+        XmlError: the range is missing or empty, or nothing determines whether it limits.
     """
     state = choice(element, limited, ("true", "false", "auto"), "auto")
     given = name in element.attributes

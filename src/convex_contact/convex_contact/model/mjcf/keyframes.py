@@ -16,10 +16,10 @@ from convex_contact.model.xml_document import Element, XmlError
 
 
 def find_keyframe(document: MjcfDocument, keyframe: str | int) -> Element:
-    """The keyframe of a name or a number.
+    """Finds a keyframe by its name or number.
 
     Raises:
-        XmlError: There is none.
+        XmlError: there is none.
     """
     keys = document.sections.get("keyframe", [])
     if isinstance(keyframe, int):
@@ -36,17 +36,17 @@ def find_keyframe(document: MjcfDocument, keyframe: str | int) -> Element:
 def set_keyframe(
     world: World, key: Element, model: MjcfModel, places: Places, actuators: list[MjcfActuator]
 ) -> None:  # fmt: skip
-    """Moves a world into a keyframe.
+    """Sets the initial state of a world to a keyframe.
 
     Args:
-        world: The world.
-        key: The keyframe.
-        model: Bodies of the file.
-        places: Where they are in the world.
-        actuators: Of the file.
+        world: the world.
+        key: the keyframe.
+        model: bodies of the file.
+        places: their numbers in the world.
+        actuators: of the file.
 
     Raises:
-        XmlError: The keyframe has another number of values than the file.
+        XmlError: the keyframe has another number of values than the file.
     """
     joints = [(body, joint) for body in model.bodies for joint in body.joints]
     q = _values(key, "qpos", sum(COORDINATES[joint.kind] for _, joint in joints))
@@ -76,7 +76,7 @@ def _values(key: Element, attribute: str, count: int) -> np.ndarray | None:
 
 
 def _set_free(world: World, number: int, position: np.ndarray | None, velocity: np.ndarray | None) -> None:
-    """Sets the state of a free body; the angular velocity of a free joint is along the body's axes."""
+    """Sets the state of a free body; the angular velocity of a free joint in a file is along the body's axes."""
     body = world.bodies[number]
     if position is not None:
         body.placement = Pose.of(position[:3], position[3:], body.name)
@@ -87,7 +87,7 @@ def _set_free(world: World, number: int, position: np.ndarray | None, velocity: 
 def _set_joint(
     world: World, joint: MjcfJoint, place: tuple[int, int], position: np.ndarray | None, velocity: np.ndarray | None
 ) -> None:
-    """Sets the state of a joint of a tree; Pinocchio has the velocity of a free joint along the body's axes."""
+    """Sets the state of a joint of a tree; Pinocchio's velocity of a free joint is along the body's axes."""
     tree = world.trees[place[0]]
     made = tree.model.model.joints[place[1]]
     if position is not None:
@@ -125,5 +125,5 @@ def _set_signals(world: World, key: Element, actuators: list[MjcfActuator]) -> N
     for values, group, name in ((controls, actuators, "control"), (activations, active, "activation")):
         if values is not None:
             for value, actuator in zip(values, group, strict=True):
-                if actuator.name in laws:  # they may be disabled
+                if actuator.name in laws:  # actuators may be disabled
                     setattr(laws[actuator.name], name, float(value))

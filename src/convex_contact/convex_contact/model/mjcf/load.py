@@ -1,4 +1,4 @@
-"""Worlds of MJCF files."""
+"""Worlds from MJCF files."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class MjcfWarning(UserWarning):
 def load_mjcf(
     path: str | Path, keyframe: str | int | None = None, *, material: Material | None = None
 ) -> World:  # fmt: skip
-    """The world of an MJCF file, in its initial state.
+    """Loads the world of an MJCF file, in its initial state.
 
-    Bodies have the names of the file. A body that moves freely, and no part of which moves against it, is a free body;
-    other bodies with joints are links of trees, which are named after the first body. The coordinate of a hinge (rad)
-    or slide (m) is that of MuJoCo; quaternions are (x, y, z, w), and the velocity [linear; angular] of a free joint of
+    Bodies have the names of the file. A freely moving body without joints to others is a free body;
+    other bodies with joints are links of trees, which are named after the first body. The coordinate of a hinge [rad]
+    or slide [m] is that of MuJoCo; quaternions are (x, y, z, w), and the velocity [linear; angular] of a free joint of
     a tree is along the body's axes. `World.period` is the file's time step. `Simulator.actuator` gives the actuators.
 
     Args:
-        path: Of the file; includes and meshes are found from its folder.
-        keyframe: Name or number of the keyframe that gives the initial state; None: the pose of the file, at rest.
-        material: Of all surfaces; friction is that of the file.
+        path: of the file; includes and meshes are found from its folder.
+        keyframe: name or number of the keyframe that gives the initial state; None: the pose of the file, at rest.
+        material: of all surfaces; friction is that of the file.
 
     Raises:
-        WorldError: The file is wrong, or has a part that is not supported; one line with its name, line and element.
+        WorldError: the file is wrong, or has a part that is not supported; one line with its name, line and element.
 
     Warns:
         MjcfWarning: Parts of the file are not simulated.

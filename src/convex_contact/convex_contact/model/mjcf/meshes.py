@@ -22,9 +22,9 @@ class MjcfMesh:
     """A mesh in the frame of its geoms.
 
     Attributes:
-        element: Its element.
-        mesh: Vertices and triangles.
-        inertia: Whose mass properties count: "convex" (the hull's), "exact" or "legacy" (the surface's).
+        element: XML element of the mesh.
+        mesh: vertices and triangles.
+        inertia: source of the mass properties: "convex" (the hull), "exact" or "legacy" (the surface).
     """
 
     element: Element
@@ -32,10 +32,10 @@ class MjcfMesh:
     inertia: str
 
     def hull(self) -> Hull:
-        """The convex hull.
+        """Returns the convex hull.
 
         Raises:
-            XmlError: The mesh is flat.
+            XmlError: the mesh is flat.
         """
         try:
             return hull_of(self.mesh)
@@ -43,10 +43,10 @@ class MjcfMesh:
             raise self.element.error(f"{error}") from None
 
     def solid(self) -> MassProperties:
-        """Volume (m^3), centre and inertia at density 1.
+        """Returns volume [m^3], centre and inertia at density 1.
 
         Raises:
-            XmlError: The mesh encloses no volume.
+            XmlError: the mesh encloses no volume.
         """
         if self.inertia == "convex" or not len(self.mesh.triangles):
             hull = self.hull()
@@ -58,11 +58,11 @@ class MjcfMesh:
 
 
 def enclosed(mesh: MeshFile, *, signed: bool) -> MassProperties:
-    """The solid that a surface encloses at density 1, as the tetrahedra from a point to its triangles.
+    """Returns the mass properties of the solid in a surface at density 1, from tetrahedra of a point and its triangles.
 
     Args:
-        mesh: The surface, whose triangles run counter-clockwise seen from outside.
-        signed: Tetrahedra count negative where the surface is seen from behind; else all count positive, from the
+        mesh: the surface; its triangles are counterclockwise as seen from outside.
+        signed: tetrahedra count negative where the surface is seen from behind; else all count positive, from the
             centroid of the surface, as MuJoCo's inertia "legacy" has it.
     """
     corners = mesh.vertices[mesh.triangles]
@@ -72,14 +72,14 @@ def enclosed(mesh: MeshFile, *, signed: bool) -> MassProperties:
     if not volume > 0.0:
         return MassProperties(0.0, origin, np.zeros((3, 3)))
     origin = origin + center
-    volume, center, second = _moments(corners - origin, signed)  # of the legacy rule another volume and center
+    volume, center, second = _moments(corners - origin, signed)  # the legacy rule gives another volume and center
     if signed:
         second = second - volume * np.outer(center, center)
     return MassProperties(volume, origin, np.trace(second) * np.eye(3) - second)
 
 
 def _moments(corners: np.ndarray, signed: bool) -> tuple[float, np.ndarray, np.ndarray]:
-    """Volume, centre (3,) and second moments (3, 3) of the tetrahedra from the origin to triangles (n, 3, 3)."""
+    """Returns volume, centre (3,) and second moments (3, 3) of tetrahedra from the origin to triangles (n, 3, 3)."""
     volumes = np.linalg.det(corners) / 6.0
     volumes = volumes if signed else np.abs(volumes)
     volume, sums = float(volumes.sum()), corners.sum(axis=1)
@@ -89,16 +89,16 @@ def _moments(corners: np.ndarray, signed: bool) -> tuple[float, np.ndarray, np.n
 
 
 def read_assets(document: MjcfDocument, defaults: Defaults, compiler: Compiler, used: set[str]) -> dict[str, MjcfMesh]:
-    """The meshes that geoms use, by name.
+    """Reads the meshes that geoms use; returns them by name.
 
     Args:
-        document: The file.
-        defaults: Its default classes.
-        compiler: Its settings.
-        used: Names of the meshes that are read.
+        document: the file.
+        defaults: its default classes.
+        compiler: its settings.
+        used: names of the meshes to read.
 
     Raises:
-        XmlError: A mesh is wrong or cannot be read.
+        XmlError: a mesh is wrong or cannot be read.
     """
     files: dict[str, tuple[Element, Path]] = {}
     found: dict[str, MjcfMesh] = {}
@@ -119,7 +119,7 @@ def read_assets(document: MjcfDocument, defaults: Defaults, compiler: Compiler, 
         meshes = read_meshes([path for _, path in files.values()], triangles=True)
     except FileError:
         meshes = []
-        for element, path in files.values():  # which one is wrong?
+        for element, path in files.values():  # reads them one by one to find the wrong file
             try:
                 meshes += read_meshes([path], triangles=True)
             except FileError as error:
@@ -152,7 +152,7 @@ def _vertices(element: Element) -> np.ndarray:
 
 
 def _made(element: Element, mesh: MeshFile, compiler: Compiler) -> MjcfMesh:
-    """A mesh with its reference frame and scale: x' = scale R^T (x - p)."""
+    """Makes a mesh with its reference frame and scale: x' = scale R^T (x - p)."""
     scale = np.array(element.numbers("scale", 3, "1 1 1"))
     if not scale.all():
         raise element.error("expected 3 numbers other than 0, got a 0", "scale")
@@ -165,5 +165,5 @@ def _made(element: Element, mesh: MeshFile, compiler: Compiler) -> MjcfMesh:
 
 
 def pose_of(solid: MassProperties, pose: pin.SE3) -> pin.Inertia:
-    """The inertia of a solid that lies at a pose."""
+    """Returns the inertia of a solid at a pose, in the frame of the pose's parent."""
     return pose.act(pin.Inertia(solid.mass, solid.center, solid.inertia))

@@ -1,4 +1,4 @@
-"""Settings of the compiler, of the simulation, and its flags."""
+"""Settings of the compiler and of the simulation, and the simulation's flags."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from convex_contact.model.mjcf.document import MjcfDocument, choice, flag
 from convex_contact.model.mjcf.vocabulary import ATTRIBUTES, ORIENTATIONS
 from convex_contact.model.xml_document import Element
 
-#: step length of a file that gives none [s]
+#: default length of a step [s]
 TIMESTEP = 0.002
 _AXES = {"x": np.array([1.0, 0.0, 0.0]), "y": np.array([0.0, 1.0, 0.0]), "z": np.array([0.0, 0.0, 1.0])}
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """The settings of the element `compiler`, as MuJoCo's documentation names them.
+    """Settings of the element `compiler`, with the names of MuJoCo's documentation.
 
     Attributes:
-        angle: Radians per unit of an angle.
-        eulerseq: Axes of Euler angles in their order; lower case: of the rotated frame.
-        autolimits: A range without `limited` limits.
-        meshdir: Directory of meshes, relative to the file's.
-        strippath: The directories of mesh files do not count.
+        angle: radians per unit of an angle.
+        eulerseq: axes of Euler angles in their order; lower case: of the rotated frame.
+        autolimits: a range without `limited` limits.
+        meshdir: directory of meshes, relative to the file's.
+        strippath: the directories of mesh files are ignored.
         inertiafromgeom: "true", "false" or "auto".
-        inertiagrouprange: Least and greatest group of the geoms that have mass.
-        boundmass: Least mass of a body, kg.
-        boundinertia: Least principal moment of a body, kg m^2.
-        balanceinertia: Principal moments of no rigid body are replaced by their mean.
-        settotalmass: Mass of all bodies, kg; not above 0: that of the file.
+        inertiagrouprange: least and greatest group of the geoms that have mass.
+        boundmass: least mass of a body [kg].
+        boundinertia: least principal moment of a body [kg m^2].
+        balanceinertia: principal moments that no rigid body can have are replaced by their mean.
+        settotalmass: mass of all bodies [kg]; not above 0: that of the file.
     """
 
     angle: float
@@ -50,18 +50,18 @@ class Compiler:
     settotalmass: float
 
     def pose(self, element: Element) -> pin.SE3:
-        """The pose of an element in its parent's frame.
+        """Returns the pose of an element in its parent's frame.
 
         Raises:
-            XmlError: A number or an orientation is wrong.
+            XmlError: a number or an orientation is wrong.
         """
         return pin.SE3(self.rotation(element), np.array(element.numbers("pos", 3, "0 0 0")))
 
     def rotation(self, element: Element) -> np.ndarray:
-        """The orientation of an element, a rotation matrix (3, 3).
+        """Returns the orientation of an element, a rotation matrix (3, 3).
 
         Raises:
-            XmlError: It gives two, or one that is none.
+            XmlError: the element gives two orientations, or a wrong one.
         """
         given = sorted(ORIENTATIONS & element.attributes.keys())
         if len(given) > 1:
@@ -95,10 +95,10 @@ class Compiler:
 
 
 def unit(element: Element, attribute: str, values: np.ndarray) -> np.ndarray:
-    """A vector (3,) of length 1.
+    """Normalises a vector (3,) to length 1.
 
     Raises:
-        XmlError: It is 0.
+        XmlError: the vector is 0.
     """
     length = float(np.linalg.norm(values))
     if not length > 1e-9:
@@ -107,17 +107,17 @@ def unit(element: Element, attribute: str, values: np.ndarray) -> np.ndarray:
 
 
 def rotation_to(axis: np.ndarray) -> np.ndarray:
-    """The least rotation (3, 3) that moves the z axis to an axis (3,) of length 1."""
+    """Returns the least rotation (3, 3) that moves the z axis to an axis (3,) of length 1."""
     if axis[2] < -1.0 + 1e-12:
         return np.diag([1.0, -1.0, -1.0])
     return np.asarray(pin.Quaternion.FromTwoVectors(_AXES["z"], axis).matrix())
 
 
 def compiler(document: MjcfDocument) -> Compiler:
-    """The settings of the compiler of a file.
+    """Reads the compiler settings of a file.
 
     Raises:
-        XmlError: One is wrong.
+        XmlError: a setting is wrong.
     """
     e = joined(document.sections.get("compiler", []), "compiler")
     sequence = e.attributes.get("eulerseq", "xyz")
@@ -144,12 +144,12 @@ def compiler(document: MjcfDocument) -> Compiler:
 
 @dataclass(frozen=True)
 class Options:
-    """The settings of the simulation.
+    """Settings of the simulation.
 
     Attributes:
-        timestep: Length of a step, s.
-        gravity: (3,), m/s^2; 0 where the flag disables it.
-        disabled: Flags that are disabled.
+        timestep: length of a step [s].
+        gravity: (3,) [m/s^2]; 0 where the flag disables it.
+        disabled: flags that are disabled.
     """
 
     timestep: float
@@ -157,16 +157,16 @@ class Options:
     disabled: frozenset[str]
 
     def has(self, flag_name: str) -> bool:
-        """Whether a part is simulated; `constraint` stands for contact, limits, equality and friction loss, too."""
+        """Returns whether a part is simulated; `constraint` also covers contact, limits, equality and friction loss."""
         constraints = ("equality", "frictionloss", "limit", "contact")
         return flag_name not in self.disabled and not (flag_name in constraints and "constraint" in self.disabled)
 
 
 def options(document: MjcfDocument) -> Options:
-    """The settings of the simulation of a file.
+    """Reads the simulation settings of a file.
 
     Raises:
-        XmlError: One is wrong.
+        XmlError: a setting is wrong.
     """
     sections = document.sections.get("option", [])
     e = joined(sections, "option")

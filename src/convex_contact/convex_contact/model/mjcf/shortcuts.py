@@ -1,4 +1,4 @@
-"""Actuators for a purpose (motor, position, velocity, ...) as general actuators, as MuJoCo translates them."""
+"""Translation of special actuators (motor, position, velocity, ...) to general actuators, as in MuJoCo."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_own(element: Element) -> None:
     """Checks that an actuator has no attribute of another one.
 
     Raises:
-        XmlError: It has one.
+        XmlError: the actuator has one.
     """
     for name in element.attributes:
         if name in _SPECIAL - _OWN[element.tag]:
@@ -34,10 +34,10 @@ def check_own(element: Element) -> None:
 
 
 def general(element: Element) -> Element:
-    """An actuator with the attributes of its class, as a general actuator.
+    """Converts an actuator with the attributes of its class to a general actuator.
 
     Raises:
-        XmlError: A gain is wrong.
+        XmlError: a gain is wrong.
     """
     given = dict(element.attributes)
     tag = element.tag

@@ -23,14 +23,14 @@ class MjcfTendon:
     """A tendon.
 
     Attributes:
-        element: With the attributes of its class.
-        name: Unique.
-        joints: Of a fixed tendon, with their coefficients; each once.
-        sites: Of a spatial tendon, a body and a pose in its frame each.
-        limits: Least and greatest length, m or rad; infinite without.
-        stiffness: N/m or N m/rad.
-        damping: N s/m or N m s/rad.
-        rest: Length at which its spring is at rest, m or rad; None: that in the joints' rest positions.
+        element: with the attributes of its class.
+        name: unique.
+        joints: of a fixed tendon, with their coefficients; each once.
+        sites: of a spatial tendon, a body and a pose in its frame each.
+        limits: least and greatest length [m or rad]; infinite without limits.
+        stiffness: [N/m or N m/rad].
+        damping: [N s/m or N m s/rad].
+        rest: length at which its spring is at rest [m or rad]; None: the length in the joints' rest positions.
     """
 
     element: Element
@@ -43,15 +43,15 @@ class MjcfTendon:
     sites: list[tuple[MjcfBody, pin.SE3]] = field(default_factory=list)
 
     def terms(self) -> Terms:
-        """Joints and coefficients for a world."""
+        """Returns joints and coefficients for a world."""
         return tuple((joint.name, coefficient) for joint, coefficient in self.joints.items())
 
 
 def scalar_joint(element: Element, attribute: str, model: MjcfModel) -> MjcfJoint:
-    """The hinge or slide that an attribute names.
+    """Returns the hinge or slide that an attribute names.
 
     Raises:
-        XmlError: There is none.
+        XmlError: there is none.
     """
     joint = model.joint.get(element.name(attribute))
     if joint is None or not joint.scalar:
@@ -62,10 +62,10 @@ def scalar_joint(element: Element, attribute: str, model: MjcfModel) -> MjcfJoin
 def read_tendons(
     document: MjcfDocument, defaults: Defaults, model: MjcfModel, compiler: Compiler, options: Options
 ) -> dict[str, MjcfTendon]:
-    """The tendons of a file by name, in their order.
+    """Reads the tendons of a file; returns them by name, in their order.
 
     Raises:
-        XmlError: One is wrong.
+        XmlError: a tendon is wrong.
     """
     tendons: dict[str, MjcfTendon] = {}
     for i, given in enumerate(document.sections.get("tendon", [])):
@@ -102,7 +102,7 @@ def read_tendons(
 
 
 def _rest(element: Element) -> float | None:
-    """Length at which the spring of a tendon is at rest; None: that in the joints' rest positions."""
+    """Returns the rest length of a tendon's spring; None: the length in the joints' rest positions."""
     if "springlength" not in element.attributes:
         return None
     values = numbers_up_to(element, "springlength", 2)
@@ -115,7 +115,7 @@ def add_tendons(world: World, tendons: dict[str, MjcfTendon], places: Places) ->
     """Adds the limits, springs and dampers of tendons to a world.
 
     Raises:
-        XmlError: A spatial tendon has a spring without a length.
+        XmlError: a spatial tendon has a spring without a length.
     """
     for tendon in tendons.values():
         if tendon.sites:

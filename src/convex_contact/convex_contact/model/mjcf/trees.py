@@ -1,9 +1,9 @@
 """Bodies of a file as bodies and articulated trees of a world.
 
-A free body without moving parts is a free body of the world. All others that joints move belong to articulated trees,
-one for each body of the world that moves, or one for several of them that tendons or equalities couple. A body with
-several joints is a chain of links without mass, which are named `<body>/<joint>`. Bodies without joints are one with
-that in which they lie; those fixed to the world are fixed bodies.
+A free body without moving parts is a free body of the world. All other bodies that joints move belong to articulated
+trees, one for each child of the world that moves, or one for several of them that tendons or equalities couple. A body
+with several joints is a chain of links without mass, which are named `<body>/<joint>`. Bodies without joints are rigid
+parts of their parent; those fixed to the world are fixed bodies.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ LEAST_INERTIA = 1e-12
 
 @dataclass
 class Places:
-    """Where parts of a file are in the world.
+    """Numbers that the parts of a file have in the world.
 
     Attributes:
-        body: Number of a root body in the world.
-        free: Free bodies of the world, by root.
-        joint: Number of the tree and Pinocchio's joint, by joint; of a free joint with a spring or a rotor the first of
-            its four.
-        shapes: Geoms of a body of the world, in the order of its geometries.
-        fixed: Number of a fixed body in the world, by body.
+        body: number of a root body in the world.
+        free: free bodies of the world, by root.
+        joint: number of the tree and Pinocchio's joint, by joint; for a free joint with a spring or a rotor the first
+            of its four joints.
+        shapes: geoms of a body of the world, in the order of its geometries.
+        fixed: number of a fixed body in the world, by body.
     """
 
     body: dict[MjcfBody, int] = field(default_factory=dict)
@@ -52,13 +52,13 @@ class Builder:
     """Adds the bodies of a file to a world.
 
     Args:
-        model: Bodies.
-        contacts: Rules, which decide the geoms that have a shape.
-        material: Of the surfaces, but for their friction.
-        world: The world.
+        model: bodies.
+        contacts: rules that decide which geoms have a shape.
+        material: of the surfaces, except for their friction.
+        world: the world.
 
     Attributes:
-        places: Where they are.
+        places: numbers of the parts in the world.
     """
 
     def __init__(self, model: MjcfModel, contacts: Contacts, material: Material, world: World) -> None:
@@ -72,10 +72,10 @@ class Builder:
         """Adds all bodies.
 
         Args:
-            coupled: Groups of joints that must be in one tree.
+            coupled: groups of joints that must be in one tree.
 
         Raises:
-            XmlError: A shape or an inertia is wrong.
+            XmlError: a shape or an inertia is wrong.
         """
         for body in self._model.bodies:
             if body.static and any(self._contacts.has_shape(geom) for geom in body.geoms):
@@ -89,7 +89,7 @@ class Builder:
                 self._add_tree(group)
 
     def fixed(self, body: MjcfBody) -> int:
-        """The number of a fixed body, which is added if it is not there."""
+        """Returns the number of a fixed body; adds the body if it is missing."""
         if body not in self.places.fixed:
             shapes = [geom for geom in body.geoms if self._contacts.has_shape(geom)]
             pose = Pose.from_se3(body.offset)
@@ -106,7 +106,7 @@ class Builder:
         return Geometry(geom.shape(), Pose.from_se3(pose), surface, color=geom.color)
 
     def _geometries(self, root: MjcfBody) -> tuple[list[MjcfGeom], list[Geometry]]:
-        """The geoms with a shape of all bodies that move as one, and their geometries."""
+        """Returns the geoms with a shape of all parts of a root body, and their geometries."""
         geoms, geometries = [], []
         for body in self._members[root]:
             for geom in body.geoms:
@@ -122,7 +122,7 @@ class Builder:
         return total([body.offset.act(body.inertia) for body in self._members[root] if body.inertia.mass > 0.0])
 
     def _groups(self, coupled: list[list[MjcfJoint]]) -> list[list[MjcfBody]]:
-        """The bodies that joints move, by tree, in the order of the file."""
+        """Returns the bodies that joints move, grouped by tree, in the order of the file."""
         leader: dict[MjcfBody, MjcfBody] = {}
 
         def first(body: MjcfBody) -> MjcfBody:
@@ -239,7 +239,7 @@ class Builder:
         """Checks that every joint moves mass.
 
         Raises:
-            XmlError: One does not.
+            XmlError: a joint does not.
         """
         masses = [inertia.mass for inertia in tree.model.inertias]
         for i in range(tree.model.njoints - 1, 0, -1):
@@ -257,7 +257,7 @@ class _Values:
     """Springs, dampers, rotors and coordinates of the joints of a model of Pinocchio.
 
     Attributes:
-        q, rest: (nq,); at the start and where springs are at rest.
+        q, rest: coordinates at the start, and those at which springs are at rest (nq,).
         damping, stiffness, armature: (nv,).
     """
 
@@ -267,7 +267,7 @@ class _Values:
         self.damping, self.stiffness, self.armature = np.zeros(model.nv), np.zeros(model.nv), np.zeros(model.nv)
 
     def add(self, joint: MjcfJoint, index: int) -> None:
-        """Takes over the values of a joint."""
+        """Copies the values of a joint."""
         for i in range(index, index + len(_names(joint))):
             made = self._model.joints[i]
             part = slice(made.idx_v, made.idx_v + made.nv)
@@ -286,12 +286,12 @@ class _Values:
 
 
 def _is_split(joint: MjcfJoint) -> bool:
-    """Whether a joint is free, with a spring or a rotor, whose velocity is that along the world's axes."""
+    """Returns whether a free joint is split into three slides and a ball, so that its velocity is along world axes."""
     return joint.kind == "free" and bool(joint.armature or joint.stiffness)
 
 
 def _names(joint: MjcfJoint) -> list[str]:
-    """Names of Pinocchio's joints for a joint."""
+    """Returns the names of Pinocchio's joints for a joint."""
     return [*(f"{joint.name}/{axis}" for axis in "xyz"), joint.name] if _is_split(joint) else [joint.name]
 
 

@@ -1,4 +1,4 @@
-"""Elements and attributes of MJCF, by what the loader does with them.
+"""Elements and attributes of MJCF, by their treatment in the loader.
 
 A kind of an element is its tag, or `actuator` for all actuators, `body` for frames and `worldbody`, with the section in
 front where a tag has two meanings. Attributes are *used* (`ATTRIBUTES`), *neutral* (only a value without effect is
