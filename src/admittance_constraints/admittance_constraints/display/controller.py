@@ -36,24 +36,25 @@ _NEAR, _ALIGNED = 1e-3, 1e-2
 
 
 class AdmittanceController:
-    """Steps a reference generator from the measurements of a display, and gives the motion to command.
+    """Controller that steps a reference generator from the measurements of a display and returns the commanded motion.
 
     Args:
-        generator: with the control period. Its state is not used: the reference starts next to the tool.
-        placement: of the virtual environment.
+        generator: reference generator with the control period. Its state is not used: the reference starts next to the
+            tool.
+        placement: pose of the virtual environment.
         feedback: (17), or None: the pose of the reference is commanded and the display closes the loop.
         derivative_cutoff: corner frequency of the filter of e' [Hz].
         largest_correction: bound of each component of c, [m/s] and [rad/s], shape (2,).
-        force_deadband: force that is subtracted from the measured one [N].
-        moment_deadband: likewise [N m].
+        force_deadband: deadband that is subtracted from the measured force [N].
+        moment_deadband: deadband that is subtracted from the measured moment [N m].
         largest_lead: distance of the reference from the tool at which it waits, [m] and [rad], shape (2,).
-        approach_time: duration of the approach from the tool's pose to the start [s]. Forces do not act meanwhile and
-            rise over the same time afterwards, since a hand may have pulled all the time.
+        approach_time: duration of the approach from the tool's pose to the start [s]. Forces do not act during the
+            approach. They rise over the same time afterwards, because the user may pull during the approach.
 
     Attributes:
-        reference: last step of the generator, at rest where it has been stopped; None before its first step.
-        motion: commanded last, without the correction of the feedback, base frame; None before the first step.
-        waiting: whether the reference does not move: during the approach, or ahead of the tool.
+        reference: last step of the generator, at rest if it was stopped; None before its first step.
+        motion: last commanded motion, without the correction of the feedback, base frame; None before the first step.
+        waiting: true while the reference does not move: during the approach, or ahead of the tool.
 
     Examples:
         >>> from admittance_constraints import AdmittanceController, ReferenceGenerator, RollingDisk

@@ -81,7 +81,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def define(self, d: Definition) -> None:
-        """States coordinates, energy, kinematics, constraints and forces."""
+        """Defines coordinates, energy, kinematics, constraints and forces."""
 
     def draw(self, canvas: Canvas, q: np.ndarray) -> None:
         """Draws the mechanism at q (n,) in its spatial frame; the default is the tool and its trail."""

@@ -167,16 +167,16 @@ def normal_forces(
 def tangential_friction(
     settings: Any, coefficients: np.ndarray, normal_force: float, v: np.ndarray, e: np.ndarray, force: np.ndarray
 ) -> None:
-    """Friction on the tool (3,) by model C, eq. (38) of Kikuuwe et al., for a normal force N that scales the law.
+    """Computes the friction on the tool (3,) by model C, eq. (38) of Kikuuwe et al., under a normal force N.
 
-    With Phi' = N Phi, Phi'_Z(x) = N Phi_NZ(x).
+    The normal force scales the law: with Phi' = N Phi, Phi'_Z(x) = N Phi_NZ(x).
 
     Args:
         settings: record of the type SETTINGS.
         coefficients: of the law per newton of normal force.
         normal_force: N [N], above 0.
         v: tangential velocity (3,) [m/s].
-        e: elastic displacement (3,) [m]; carried on.
+        e: elastic displacement (3,) [m]; updated in place.
         force: result [N].
     """
     K, B, period = settings.friction_stiffness, settings.friction_damping, settings.period
@@ -198,22 +198,22 @@ def friction_of_planes(
     twist: np.ndarray,
     sample: Any,
 ) -> None:
-    """Writes the friction along the planes that push, on the tool, to a record of the type SAMPLE [N].
+    """Writes the friction on the tool along the planes with a normal force to a record of the type SAMPLE [N].
 
-    Its velocity is the tool's against the surfaces, their mean weighted by normal force, without the part in the space
-    of the normals, which need not be perpendicular.
+    The law takes the velocity of the tool relative to the mean surface velocity, weighted by normal force, without the
+    part in the space of the normals, which need not be perpendicular.
     """
-    total, tangent, carried = 0.0, np.empty(3), np.zeros(3)
+    total, tangent, surface = 0.0, np.empty(3), np.zeros(3)
     for i in range(contacts.shape[0]):
         total += push[i]
         for k in range(3):
-            carried[k] += push[i] * planes[contacts[i]].velocity[k]
+            surface[k] += push[i] * planes[contacts[i]].velocity[k]
     if settings.friction_code < 0 or not total > 0.0:
         for k in range(3):
             sample.elastic_displacement[k], sample.friction[k] = 0.0, 0.0
         return
     for k in range(3):
-        tangent[k] = twist[k] - carried[k] / total
+        tangent[k] = twist[k] - surface[k] / total
     normals, basis, count = np.empty((contacts.shape[0], 3)), np.zeros((3, 3)), 0
     for i in range(contacts.shape[0]):
         if push[i] > 0.0:

@@ -68,7 +68,7 @@ SAMPLE = np.dtype(
         ("torque", np.float64, 6),  # to command [N m]
         ("twist", np.float64, 6),  # of the tool [m/s, rad/s]
         ("friction", np.float64, 3),  # force along the planes [N]
-        ("elastic_displacement", np.float64, 3),  # of the friction, carried on [m]
+        ("elastic_displacement", np.float64, 3),  # of the friction, kept between samples [m]
         ("operating_point", np.int64),  # index of the subspace
         ("saturated", np.bool_),  # torque limits acted
     ],

@@ -1,4 +1,4 @@
-"""What the wall node computes in a tick, without ROS: joint angles in, joint torques and the published state out."""
+"""Computation of the wall node in a tick, without ROS: joint angles in, joint torques and the published state out."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from tau_wall_control.walls.wall_state import WallState
 
 
 class WallReport(NamedTuple):
-    """What the wall node publishes about a tick (`haptic_msgs/WallState`), device's base frame.
+    """Published state of a tick of the wall node (`haptic_msgs/WallState`), in the device's base frame.
 
     Attributes:
-        point: on each wall (w, 3) [m]; of walls that move, on the surfaces.
+        point: point on each wall (w, 3) [m]; for moving walls on the surfaces.
         normal: outward unit normal of each wall (w, 3).
-        velocity: of each wall's surface (w, 3) [m/s].
+        velocity: velocity of each wall's surface (w, 3) [m/s].
         penetration: depth of the tool behind each wall (w,) [m], not negative.
         push: normal force of each wall on the tool (w,) [N], not negative.
-        in_contact: contact of each wall (w,).
-        operating_point: index of the subspace in use; -1 where nothing was rendered.
-        effort: commanded (6,) [N m].
+        in_contact: contact flag of each wall (w,).
+        operating_point: index of the subspace in use; -1 if nothing was rendered.
+        effort: commanded torques (6,) [N m].
         saturation: fraction of each motor's limit (6,), 1 at the limit.
-        thermal_load: Thermal load of each motor (6,), 1 at the temperature of its continuous torque.
+        thermal_load: thermal load of each motor (6,), 1 at the temperature of its continuous torque.
         rendered_stiffness: see `WallRenderer.rendered_stiffness` [N/m].
 
     Examples:
@@ -67,11 +67,11 @@ class WallReport(NamedTuple):
 class WallRenderer:
     """Walls on the device: joint angles in, joint torques out.
 
-    Without contact the torques hold the device's own weight and nothing else. `step` answers a tick, `report` has what
-    the node publishes about it. The first step after a reset begins at rest where the tool then is, without contact.
+    Without contact the torques compensate the weight of the device only. `step` computes the torques of a tick,
+    `report` returns its published state. The first step after a reset starts at rest at the tool, without contact.
 
-    With `longest_saturation` the renderer stops safely where it cannot go on: at joint angles without a pose, in a
-    singular pose, and after too long a saturation. No torque is rendered any more until `reset`.
+    With `longest_saturation` the renderer stops safely at joint angles without a pose, in a singular pose, and after
+    too long a saturation. It renders no torque until `reset`.
 
     Args:
         controller: its gains; any scheme. `predictive` is rendered like `stiff`.

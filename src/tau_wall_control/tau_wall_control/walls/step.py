@@ -104,15 +104,15 @@ def render(
     rate: np.ndarray,
     samples: np.ndarray,
 ) -> int:
-    """One sample of the walls; returns a code of `arrays`.
+    """Renders one sample of the walls; returns a code of `arrays`.
 
     Args:
-        mechanism_arrays: `MechanismArrays` of the device that the controller knows, as a plain tuple.
-        law_arrays: `WallLaw` as a plain tuple, which Numba takes from Python 1 us faster than one with names.
+        mechanism_arrays: `MechanismArrays` of the device model in the controller, as a plain tuple.
+        law_arrays: `WallLaw` as a plain tuple, which Numba takes from Python 1 us faster than a named tuple.
         planes: records of the type PLANE (w,).
-        memories: records of the type PLANE_MEMORY (w,), carried on.
-        p, R: pose of the sample before (3,), (3, 3); become the present one.
-        theta, rate: of the joints (6,) [rad], [rad/s].
+        memories: records of the type PLANE_MEMORY (w,), updated in place.
+        p, R: pose of the sample before (3,), (3, 3); overwritten by the present pose.
+        theta, rate: angles and velocities of the joints (6,) [rad], [rad/s].
         samples: result, a record of the type SAMPLE (1,).
     """
     mechanism, law = MechanismArrays(*mechanism_arrays), WallLaw(*law_arrays)
