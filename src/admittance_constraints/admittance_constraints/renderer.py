@@ -193,7 +193,7 @@ class ConstraintRenderer:
 
     @property
     def commands_pose(self) -> bool:
-        """Whether the display closes the loop on the pose; otherwise it follows twist and acceleration alone."""
+        """True if the display closes the loop on the pose; otherwise it follows twist and acceleration only."""
         return self.controller.feedback is None
 
     @property
