@@ -89,7 +89,7 @@ def penetration_bound(
 
 
 def ballistic_bound(device: TauDevice, point: ArrayLike, *, force: float = 13.0, delay: int = 0) -> float:
-    """Computes an estimate of that bound for a wall along z [m]: free flight for (1 + delay) Ts, then maximal braking.
+    """Computes an estimate of `penetration_bound` for a wall along z [m]: free flight, then maximal braking.
 
     p = a t^2/2 + (a t)^2/(2 b), a = F/m, b = (F_max - F)/m, t = (1 + delay) Ts, with F_max the largest force of torques
     that act along z only. The estimate is in continuous time, without the slope of gravity, and close to
