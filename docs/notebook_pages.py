@@ -16,14 +16,14 @@ from nbclient import NotebookClient
 from nbconvert import MarkdownExporter
 from traitlets.config import Config
 
-#: longest time of a cell, and of the kernel's start [s]; only a defect lets it pass
+#: longest time of a cell, and of the kernel's start [s]; exceeded only by a defect
 _PATIENCE = 3600
 #: $...$ or $$...$$
 EQUATION = re.compile(r"\$\$(?P<block>.+?)\$\$|\$(?P<inline>[^$]+?)\$", re.DOTALL)
 
 
 def equations(markdown: str) -> str:
-    """A text whose $...$ and $$...$$ are MathML."""
+    """Replaces $...$ and $$...$$ in a text by MathML."""
 
     def mathml(found: re.Match[str]) -> str:
         inline = found["block"] is None
@@ -33,7 +33,7 @@ def equations(markdown: str) -> str:
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
-    """A notebook after all its cells ran.
+    """Runs all cells of a notebook and returns it.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell failed.
@@ -49,11 +49,11 @@ def executed(path: Path) -> nbformat.NotebookNode:
 
 @cache
 def page(path: Path, written: float) -> tuple[str, dict[str, bytes]]:
-    """Text of a notebook's page in Markdown, and its pictures by file name.
+    """Makes the text of a notebook's page in Markdown, and its pictures by file name.
 
     Args:
-        path: of the notebook.
-        written: when [s]; a notebook that changes is executed again.
+        path: path of the notebook.
+        written: time of the last change of the file [s]; a changed notebook is executed again.
     """
     notebook = executed(path)
     for cell in notebook.cells:

@@ -24,7 +24,7 @@ COLORS = {"sap": "tab:orange", "lagged": "tab:blue", "lagged_regularized": "tab:
 
 
 def landing(speed: float, approximation: str) -> tuple[float, float]:
-    """Normal impulse (N s) and condition number of the Hessian of the first full step of a ball's impact at a speed."""
+    """Solves the first full step of a ball's impact; returns normal impulse [N s] and condition of the Hessian."""
     inertia = 0.4 * MASS * RADIUS**2
     jacobian = np.zeros((3, 6))
     jacobian[:, :3] = np.eye(3)
@@ -51,7 +51,7 @@ def landing(speed: float, approximation: str) -> tuple[float, float]:
 
 
 def draw_conditioning() -> None:
-    """Figure for section VIII."""
+    """Draws the figure for section VIII."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     w = np.sqrt(2.0 * 3.5**2 + 1.0) / (3.0 * MASS)  # |J A^-1 J^T|_F / 3 of a ball: 3.5/m twice along the plane, 1/m
     impulse = np.geomspace(1e-6, 10.0, 200)
@@ -79,18 +79,18 @@ def draw_conditioning() -> None:
 
 
 def barrier(phi: np.ndarray | float, kappa: float) -> np.ndarray | float:
-    """Force of the logarithmic barrier, (27)."""
+    """Computes the force of the logarithmic barrier, (27)."""
     return kappa / phi
 
 
 def incremental_potential(phi: np.ndarray, kappa: float, thickness: float) -> np.ndarray:
-    """Force of incremental potential contact, section IX-B, in 0 < phi <= thickness."""
+    """Computes the force of incremental potential contact, section IX-B, in 0 < phi <= thickness."""
     left = np.maximum(thickness - phi, 0.0)
     return kappa * left * (left / phi - 2.0 * np.log(np.minimum(phi, thickness) / thickness))
 
 
 def draw_barriers() -> None:
-    """Figure for section IX."""
+    """Draws the figure for section IX."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     thickness, kappa = 1e-4, 1e5
     phi = np.linspace(-2e-5, 2e-4, 2000)

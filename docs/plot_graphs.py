@@ -1,7 +1,7 @@
 """Draws the graphs of experiments of several nodes: ./haptics exec python docs/plot_graphs.py RUN...
 
-Nodes, messages and the declared delay are the experiment's metadata; the times on the edges are those that the nodes of
-the run measured, from publishing to receiving. Realtime runs on a machine that does nothing else say most.
+Nodes, messages and the declared delay are the experiment's metadata. The nodes of the run measure the times on the
+edges, from publishing to receiving. Realtime runs on an otherwise idle machine are the most informative.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ IMAGES = Path(__file__).with_name("images")
 
 
 def main(runs: list[str]) -> None:
-    """One picture per run, named after its experiment."""
+    """Draws one picture per run, named after its experiment."""
     for run in runs:
         bag = Bag(next(path for path in sorted(Path(run).glob("bag*")) if path.is_dir()))
         name = bag.custom["experiment"]

@@ -14,7 +14,7 @@ PACKAGES = ("haptic_friction", "admittance_constraints", "convex_contact", "tau_
 
 
 def page(package: str) -> str:
-    """Text of a package's page in Markdown; mkdocstrings puts the docstrings in."""
+    """Makes the text of a package's page in Markdown; mkdocstrings inserts the docstrings."""
     source = ROOT / "src" / package / package
     tree = ast.parse((source / "__init__.py").read_text(encoding="utf-8"))
     public = _public_names(tree)
@@ -38,8 +38,8 @@ def _public_names(tree: ast.Module) -> set[str]:
 
 
 def _title(module: str) -> str:
-    """The first line of a module's docstring without its full stop and what follows a colon or semicolon."""
-    place = (ROOT / "src" / module.partition(".")[0]).joinpath(*module.split("."))
-    path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    """Returns the first line of a module's docstring up to a colon or semicolon, without its full stop."""
+    source = (ROOT / "src" / module.partition(".")[0]).joinpath(*module.split("."))
+    path = source / "__init__.py" if source.is_dir() else source.with_suffix(".py")
     first = str(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))).splitlines()[0]
     return first.partition(": ")[0].partition("; ")[0].rstrip(".")

@@ -1,4 +1,4 @@
-"""Hooks of the documentation site (mkdocs.yml): what it shows beside the pages of this directory.
+"""Hooks of the documentation site (mkdocs.yml), which add pages to those of this directory.
 
 README.md becomes the first page, config/<experiment>/page.md the page of an experiment; the programs of examples/ are
 on one page, its notebooks on one each; each library has a reference page. A paragraph that is a link to a file of
@@ -20,10 +20,10 @@ _EXAMPLE = re.compile(r"^\[[^\]]+\]\((examples/[^)]+)\)$", re.MULTILINE)
 
 
 def here(text: str, up: str = "") -> str:
-    """A text of the checkout with the links that its page in docs/ has.
+    """Replaces the links of a text of the checkout by those of its page in docs/.
 
     Args:
-        text: in Markdown.
+        text: text in Markdown.
         up: path from the folder of the page to docs/.
     """
     text = re.sub(r"\]\((\.\./)*docs/", f"]({up}", text)
@@ -36,7 +36,7 @@ def here(text: str, up: str = "") -> str:
 
 
 def programs() -> str:
-    """The page of examples/: the list, a gallery, then each program with its figure."""
+    """Makes the page of examples/: the list, a gallery, then each program with its figure."""
     folder = ROOT / "examples"
     listed = re.sub(r"\]\((\w+)\.py\)", r"](#\1)", (folder / "README.md").read_text())
     listed = re.sub(r"\]\((\w+)\.ipynb\)", r"](\1.md)", listed)
@@ -48,7 +48,7 @@ def programs() -> str:
 
 
 def pages() -> dict[str, str]:
-    """Name and text of every page that is written here."""
+    """Makes the generated pages, text by name."""
     found = {"index.md": here((ROOT / "README.md").read_text())}
     for path in (ROOT / "config").glob("*/page.md"):
         found[f"scene_{path.parent.name}.md"] = here(path.read_text())
@@ -61,7 +61,7 @@ def pages() -> dict[str, str]:
 
 
 def on_config(config: Any) -> Any:
-    """Adds the experiments' own pages to the navigation, with their headings as titles."""
+    """Adds the pages of the experiments to the navigation, with their headings as titles."""
     (experiments,) = (entry["Experiments"] for entry in config.nav if "Experiments" in entry)
     for name, text in sorted(pages().items()):
         if name.startswith("scene_"):
@@ -70,7 +70,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Files, *, config: Any) -> Files:
-    """Adds the pages."""
+    """Adds the generated pages and those of the notebooks."""
     for name, text in pages().items():
         files.append(File.generated(config, name, content=text))
     for path in sorted((ROOT / "examples").glob("*.ipynb")):
@@ -82,7 +82,7 @@ def on_files(files: Files, *, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
-    """Adds the sources of the examples below their links; leads links to the checkout's root to its pages here."""
+    """Adds the sources of the examples below their links; links to the checkout's root lead to its pages."""
     markdown = here(markdown, "../" * (page.file.src_uri.count("/") if page else 0))
     for name, page in (("README", "index"), ("CONTRIBUTING", "contributing"), ("CHANGELOG", "changelog")):
         markdown = markdown.replace(f"](../{name}.md", f"]({page}.md")

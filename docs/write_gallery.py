@@ -1,8 +1,8 @@
-"""Writes the pictures of the gallery, docs/images/examples/: the figures that the examples leave, made smaller.
+"""Writes the pictures of the gallery, docs/images/examples/: the figures of the examples, made smaller.
 
     ./haptics exec python docs/write_gallery.py [EXAMPLE ...]
 
-Without names it runs every example, on all cores. The tests compare the pictures with those that the examples leave.
+Without names it runs every example, on all cores. The tests compare the pictures with the figures of the examples.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIZE = (480, 320)
 
 
 def small(path: Path) -> Image.Image:
-    """A figure as the gallery shows it: at most `SIZE`, with 64 colours."""
+    """Reduces a figure to the size of the gallery, at most `SIZE`, and 64 colours."""
     with Image.open(path) as figure:
         picture = figure.convert("RGB")
     picture.thumbnail(SIZE, Image.Resampling.LANCZOS)
@@ -37,7 +37,7 @@ def write(example: Path) -> None:
 
 
 def main() -> None:
-    """Writes the pictures of the examples that are named, or of all."""
+    """Writes the pictures of the named examples, or of all."""
     known = {path.stem: path for path in sorted((ROOT / "examples").glob("*.py"))}
     chosen = sys.argv[1:] or list(known)
     if unknown := [name for name in chosen if name not in known]:

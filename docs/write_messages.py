@@ -17,7 +17,7 @@ _LINE = re.compile(r"(?P<type>\S+) +(?P<name>\w+)(?: *= *(?P<value>[^\s#]+))? *(
 
 
 def tables(text: str) -> str:
-    """What one file, or one half of a service, says: its heading comment, its constants and its fields."""
+    """Makes the text for one file, or one half of a service: its heading comment, its constants and its fields."""
     heading: list[str] = []
     rows: dict[bool, list[str]] = {True: [], False: []}
     for line in text.strip().splitlines():
@@ -38,7 +38,7 @@ def tables(text: str) -> str:
 
 
 def page() -> str:
-    """The page's text."""
+    """Makes the text of the page."""
     parts = [HEADER]
     for path in sorted((ROOT / "src" / "haptic_msgs").glob("msg/*.msg")):
         parts.append(f"## {path.stem}\n\n{tables(path.read_text())}\n")

@@ -82,11 +82,11 @@ replaces the recorded file. `haptic_experiments.graph` takes the same argument.
 
 
 def page() -> str:
-    """The page's text."""
+    """Makes the text of the page."""
     parts = [HEADER]
     for path in sorted((ROOT / "src").glob("*/*/*.yaml")):
         if not (path.stem.endswith("_node") or path.stem in ("recorder", "player", "viewer")):
-            continue  # a device's numbers
+            continue  # parameters of a device
         parts.append(f"\n## {path.stem} (`{path.relative_to(ROOT)}`)\n")
         parts.append("| parameter | type | default | bounds | | what it is |\n| --- | --- | --- | --- | --- | --- |")
         for spec in load_parameter_specs(path).values():

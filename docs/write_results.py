@@ -4,12 +4,13 @@
     ./haptics exec python docs/write_results.py                       the pages again
     ./haptics exec python docs/write_results.py --check
 
-``docs/results/metrics/<experiment>.json`` is the metrics.json of the recorded run. One page per family shows its
-experiments: what each is, its figure (docs/images/<experiment>.png), the claims with measurement and verdict, and the
+``docs/results/metrics/<experiment>.json`` is the metrics.json of the recorded run. One page per family has for each of
+its experiments a summary, its figure (docs/images/<experiment>.png), the claims with measurement and verdict, and the
 arguments of its launch file. A study of a paper has a section with its findings on the page of its family.
 
-``docs/results/fails_with.json`` says of each claim with which alteration of the run it is not shown any more
-(`./haptics study claims`); ``docs/results/fails_with.yaml`` says it, by hand, of those that no altered recording fails.
+``docs/results/fails_with.json`` has for each claim an alteration of the run with which it is no longer shown
+(`./haptics study claims`). ``docs/results/fails_with.yaml``, written by hand, has the claims that fail with no altered
+recording.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ STUDIES = {
         ("paper_fig3_points", "paper_fig4_stiffness", "paper_fig5_mopc", "paper_fig6_deviation"),
     )
 }
-#: what fails each claim, by experiment: found, and by hand
+#: alterations with which each claim fails, by experiment: found, and by hand
 FOUND, BY_HAND = RESULTS / "fails_with.json", RESULTS / "fails_with.yaml"
-#: alterations by experiment, the mild before the strong, where the report simulates the run anew: all would take hours
+#: alterations, mild ones first, of experiments whose report simulates the run again, where all alterations take hours
 ALTERATIONS = {
     "cobot_guided_tool": (
         "pose of cobotic_hand_controller/constraints/state 1 % larger",
@@ -91,7 +92,7 @@ ALTERATIONS = {
         "touch_radius of contact half as large",
     ),
 }
-#: words of claims that no recording decides
+#: words of claims that do not depend on the recording
 _UNRECORDED = "takes less than"
 COMPOSED = ("composed", "Several rendering nodes on one device")
 HEADING = "<!-- Written by docs/write_results.py from docs/results/metrics. -->"
@@ -129,7 +130,7 @@ def record_failures(name: str, run: Path) -> None:
 
 
 def failures(name: str) -> dict[str, str]:
-    """Returns what fails each claim of an experiment or study: the recorded run itself, an alteration, or by hand."""
+    """Returns the failures by claim of an experiment or study: the recorded run itself, an alteration, or by hand."""
     recorded = {claim["claim"]: "the recording itself" for claim in claims_of(name) if claim["shown"] is False}
     found, by_hand = json.loads(FOUND.read_text()), yaml.safe_load(BY_HAND.read_text())
     return recorded | found.get(name, {}) | (by_hand.get(name) or {})
@@ -139,7 +140,7 @@ def wrong_failures(names: Sequence[str] = ()) -> list[str]:
     """Compares the files of failures with the recorded claims.
 
     Args:
-        names: of experiments and studies; default: all. Each claim that is shown needs a line.
+        names: names of experiments and studies; default: all. Each shown claim needs a line.
     """
     found, by_hand = json.loads(FOUND.read_text()), yaml.safe_load(BY_HAND.read_text())
     known = [*experiment_names(), *STUDIES]
@@ -155,30 +156,30 @@ def wrong_failures(names: Sequence[str] = ()) -> list[str]:
 
 
 def family(description: LaunchDescription) -> tuple[str, str]:
-    """Page and title of the family to which an experiment belongs."""
+    """Returns page and title of the family to which an experiment belongs."""
     packages = [node.executable.partition("/")[0] for node in launched_nodes(description)]
     rendering = [package for package in packages if package in FAMILIES]
     return FAMILIES[rendering[0]] if len(rendering) == 1 else COMPOSED
 
 
 def cell(text: Any) -> str:
-    """A text as the cell of a table."""
+    """Escapes a text for a cell of a table."""
     return str(text).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
 
 def claims_of(name: str) -> list[dict[str, Any]]:
-    """The claims of the recorded run of an experiment or study."""
+    """Reads the claims of the recorded run of an experiment or study."""
     return json.loads((METRICS / f"{name}.json").read_text())["claims"]  # type: ignore[no-any-return]
 
 
 def shown_claims(name: str) -> str:
-    """Gives the number of claims that are shown, of all claims of an experiment or study, in words."""
+    """Formats the number of shown claims, and of all claims, of an experiment or study."""
     claims = claims_of(name)
     return f"{sum(claim['shown'] is True for claim in claims)} of {len(claims)}"
 
 
 def claims_table(name: str) -> str:
-    """The claims of an experiment or study with measurement, verdict, and what fails them."""
+    """Makes the table of claims of an experiment or study: claim, measurement, verdict, failing alteration."""
     fails = failures(name)
     rows = [
         f"| {cell(c['claim'])} | {cell(c['measured'])} | {VERDICTS[c['shown']]} | {cell(fails.get(c['claim'], ''))} |"
@@ -188,7 +189,7 @@ def claims_table(name: str) -> str:
 
 
 def study_section(name: str) -> str:
-    """The section of a study: command, figures, findings."""
+    """Makes the section of a study: command, figures, findings."""
     _, arguments, figures = STUDIES[name]
     about = load_study(name)
     return "\n\n".join(
@@ -204,7 +205,7 @@ def study_section(name: str) -> str:
 
 
 def section(experiment: Experiment, description: LaunchDescription) -> str:
-    """The section of one experiment."""
+    """Makes the section of one experiment."""
     name = experiment.name
     parts = [
         f"## {name}",
@@ -227,7 +228,7 @@ def section(experiment: Experiment, description: LaunchDescription) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Name and text of every page."""
+    """Makes all pages, text by name."""
     sections: dict[tuple[str, str], dict[str, str]] = {}
     for name in experiment_names():
         experiment = load_experiment(name)
@@ -254,7 +255,7 @@ def pages() -> dict[str, str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Records, writes or checks."""
+    """Records metrics, and writes or checks the pages."""
     if "--record" in arguments:
         record([word for word in arguments if word != "--record"] or [*experiment_names(), *STUDIES])
     old = [name for name, text in pages().items() if not _is(RESULTS / name, text)]

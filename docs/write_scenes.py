@@ -1,8 +1,8 @@
-"""Writes the pictures of the gallery of the live page, config/<experiment>/picture.jpg: what a browser shows of each.
+"""Writes the pictures of the gallery of the live page, config/<experiment>/picture.jpg, from a browser.
 
     ./haptics exec python docs/write_scenes.py [EXPERIMENT ...]
 
-It needs a Chromium. Without names it shows every experiment with a hand, one after the other.
+The script needs a Chromium. Without names it runs every experiment with a simulated hand, one after the other.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from haptic_viewer.scenes import touchable_scenes  # noqa: E402
 
 #: window, and the part of the scene that is kept: width over height, and the width of the picture [pixel]
 WINDOW, SHAPE, WIDTH = (1500, 640), 1.6, 320
-#: time after the first tick in which the hand of the experiment has done something to see [s]
+#: time of the picture after the first tick, at which the simulated hand has moved visibly [s]
 DELAY = 12.0
 _CANVAS = "(r => [r.x, r.y, r.width, r.height])(document.querySelector('canvas').getBoundingClientRect())"
 
 
 def picture(page: Page) -> bytes:
-    """The middle of the scene as JPEG."""
+    """Takes a picture of the middle of the scene as JPEG."""
     page.run("document.querySelectorAll('.mantine-Notification-closeButton').forEach(e => e.click())")
     time.sleep(3.0)
     x, y, width, height = page.run(_CANVAS)
@@ -69,7 +69,7 @@ def write(name: str) -> None:
 
 
 def main() -> None:
-    """Writes the pictures of the experiments that are named, or of all."""
+    """Writes the pictures of the named experiments, or of all."""
     known = [scene.name for scene in touchable_scenes()]
     chosen = sys.argv[1:] or known
     if unknown := [name for name in chosen if name not in known]:

@@ -12,16 +12,16 @@ CRANK, COUPLER, ROCKER, GROUND = 0.05, 0.12, 0.10, 0.13  # m
 
 
 def link(name: str, length: float) -> str:
-    """A uniform bar along x of 2 kg/m; a frame where the length is 0."""
+    """Makes the URDF text of a uniform bar along x of 2 kg/m; of a frame without mass for the length 0 [m]."""
     mass, J = 2.0 * length, 2.0 * length**3 / 12.0
     body = f'<inertial><origin xyz="{length / 2} 0 0"/><mass value="{mass}"/>'
     body += f'<inertia ixx="{J}" iyy="{J}" izz="{J}" ixy="0" ixz="0" iyz="0"/></inertial>'
     return f'<link name="{name}">{body if length else ""}</link>'
 
 
-def joint(kind: str, parent: str, child: str, x: float, turn: float = 0.0) -> str:
-    """A joint about z at a point of the parent's x axis."""
-    ends = f'<parent link="{parent}"/><child link="{child}"/><origin xyz="{x} 0 0" rpy="{turn} 0 0"/>'
+def joint(kind: str, parent: str, child: str, x: float, roll: float = 0.0) -> str:
+    """Makes the URDF text of a joint about z at x [m] on the parent's x axis."""
+    ends = f'<parent link="{parent}"/><child link="{child}"/><origin xyz="{x} 0 0" rpy="{roll} 0 0"/>'
     return f'<joint name="{child}" type="{kind}">{ends}<axis xyz="0 0 1"/></joint>'
 
 
@@ -30,7 +30,7 @@ joints = [
     joint("continuous", "ground", "crank", 0.0),
     joint("continuous", "crank", "coupler", CRANK),
     joint("continuous", "coupler", "rocker", COUPLER),
-    joint("fixed", "rocker", "tool", 0.0, np.pi / 2),  # turned, so that its angles are not singular
+    joint("fixed", "rocker", "tool", 0.0, np.pi / 2),  # rotated, so that its angles are not singular
     joint("fixed", "rocker", "end", ROCKER),
     joint("fixed", "ground", "pivot", GROUND),
 ]

@@ -9,7 +9,7 @@ speeds, frictions = np.linspace(0.2, 1.0, 5), (0.2, 0.4, 0.8)  # m/s, -
 
 
 def simulator(friction: float, speed: float) -> Simulator:
-    """A box that slides on a floor."""
+    """Makes a simulator of a box that slides on a floor, with friction [-] and initial speed [m/s]."""
     surface = Material(stiffness=1e6, friction=friction)
     world = World()
     world.add_half_space("floor", material=surface)

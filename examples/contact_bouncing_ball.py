@@ -12,7 +12,7 @@ HEIGHT, RADIUS, MASS = 0.3, 0.05, 0.1  # m, m, kg
 
 
 def heights(**options: float | bool) -> np.ndarray:
-    """Height of the ball over 2 s, at each millisecond."""
+    """Simulates the ball for 2 s; returns its height [m] at each millisecond."""
     elastic = Material(stiffness=1e5, dissipation=0.0, relaxation_time=0.0, friction=0.0)
     world = World()
     world.add_half_space("floor", material=elastic)

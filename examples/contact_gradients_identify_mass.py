@@ -13,7 +13,7 @@ STEPS, TRUE = 150, 0.7  # -, kg
 
 
 def run(mass: float) -> tuple[np.ndarray, np.ndarray]:
-    """Path of the second box along x [m], and its derivative by the mass of the first [m/kg]."""
+    """Simulates the path of the second box along x [m], and its derivative by the mass of the first [m/kg]."""
     surface = Material(stiffness=1e5, dissipation=1.0, friction=0.3)
     world = World()
     world.add_half_space("floor", material=surface)

@@ -21,8 +21,8 @@ URDF = f"""<robot name="gripper"><link name="base"/><link name="lift_link">{INER
 MASS, FRICTION = 0.5, 0.6  # kg, -
 
 
-def lifted(squeeze: float) -> float:
-    """Height by which the box rises when the gripper rises by 0.1 m in 1 s, the fingers pressing with a force [N]."""
+def rise(squeeze: float) -> float:
+    """Simulates the gripper, which rises by 0.1 m in 1 s with a finger force [N]; returns the rise of the box [m]."""
     surface = Material(stiffness=1e5, friction=FRICTION)
     world = World()
     world.add_half_space("floor", material=surface)
@@ -43,7 +43,7 @@ def lifted(squeeze: float) -> float:
 
 needed = MASS * 9.81 / (2.0 * FRICTION)
 forces = needed * np.array([0.5, 0.8, 0.95, 1.3, 2.0, 3.0])
-heights = np.array([lifted(force) for force in forces])
+heights = np.array([rise(force) for force in forces])
 for force, height in zip(forces, heights, strict=True):
     print(f"{force:.2f} N: the box rises by {1e3 * height:.1f} mm")
 assert (heights[forces < needed] < 0.02).all() and (heights[forces > needed] > 0.095).all()

@@ -13,7 +13,7 @@ DT, FRICTION = 1e-3, 0.5
 
 
 def problem(push: float) -> ContactProblem:
-    """The mass at rest under gravity and a push [N], rows of the contact t1, t2, n."""
+    """Makes the problem of the mass at rest under gravity and a push [N]; rows of the contact t1, t2, n."""
     return ContactProblem(
         A=np.eye(3), v_star=[push * DT, 0.0, -9.81 * DT], J=np.eye(3), phi0=[-9.81e-5], v_n0=[0.0], period=DT,
         stiffness=1e5, dissipation=10.0, relaxation_time=1e-4, friction=FRICTION, stiction_tolerance=1e-6,

@@ -1,4 +1,4 @@
-"""A rendering node in three layers: the equation, the object that is stepped, the node."""
+"""A rendering node in three layers: the equation, the object with a state, the node."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from haptic_msgs.msg import DeviceState, PassivityState
 def spring_force(
     position: np.ndarray, velocity: np.ndarray, *, anchor: np.ndarray, stiffness: float, damping: float
 ) -> np.ndarray:
-    """Force of a spring and a damper on the tool, F = -K (x - x0) - B v [N], shape (3,).
+    """Computes the force of a spring and a damper on the tool, F = -K (x - x0) - B v [N], shape (3,).
 
     Args:
-        position: x of the tool, shape (3,) [m].
-        velocity: v of the tool, shape (3,) [m/s].
-        anchor: x0, where the spring is at rest, shape (3,) [m].
+        position: x of the tool [m], shape (3,).
+        velocity: v of the tool [m/s], shape (3,).
+        anchor: x0, rest position of the spring [m], shape (3,).
         stiffness: K [N/m].
         damping: B [N s/m].
     """
@@ -30,12 +30,12 @@ def spring_force(
 
 
 class Spring:
-    """A spring and a damper, stepped tick by tick; counts the energy that they take from the hand.
+    """A spring and a damper with one step per tick and the energy that they absorb from the user.
 
     Args:
-        anchor: rest position of the spring, shape (3,) [m].
-        stiffness: [N/m].
-        damping: [N s/m].
+        anchor: rest position of the spring [m], shape (3,).
+        stiffness: K [N/m].
+        damping: B [N s/m].
         period: control period T [s].
     """
 
@@ -47,11 +47,11 @@ class Spring:
         self.reset()
 
     def reset(self) -> None:
-        """No energy taken yet."""
+        """Sets the absorbed energy to zero."""
         self.energy = 0.0
 
     def step(self, position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-        """Force on the tool [N], shape (3,); it is held for one period."""
+        """Returns the force on the tool [N], shape (3,), which is constant for one period."""
         force = spring_force(position, velocity, anchor=self.anchor, stiffness=self.stiffness, damping=self.damping)
         self.energy -= float(force @ velocity) * self.period
         return force
@@ -70,14 +70,14 @@ class SpringNode(RenderingNode):
         self.state.port = "tool"
 
     def build(self, parameters: dict[str, Any]) -> Spring:
-        """At configure, and again before each change of parameters; may refuse."""
+        """Makes the spring at configure and before each change of parameters; may refuse the parameters."""
         if len(parameters["anchor"]) != 3:
             raise ParameterError(f"parameter anchor: expected 3 numbers, got {len(parameters['anchor'])}")
         stiffness, damping, period = (parameters[name] for name in ("stiffness", "damping", "period"))
         return Spring(parameters["anchor"], stiffness=stiffness, damping=damping, period=period)
 
     def install(self, built: Spring) -> None:
-        """The new spring takes the state of the old one over."""
+        """Replaces the spring; the new one takes over the state of the old one."""
         built.energy = self.spring.energy if self.configured else 0.0
         self.spring = built
 
@@ -85,7 +85,7 @@ class SpringNode(RenderingNode):
         self.spring.reset()
 
     def render(self, device: DeviceState) -> None:
-        """Messages to arrays, one call, arrays to messages."""
+        """Converts messages to arrays, steps the spring, and converts the force to a message."""
         position, velocity = np.array(vector(device.tool_pose.position)), np.array(vector(device.tool_twist.linear))
         force = self.spring.step(position, velocity)
         set_vector(self.command.tool_wrench.force, force)

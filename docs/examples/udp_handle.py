@@ -38,7 +38,7 @@ class UdpHandle(CartesianDevice):
         self._send(np.zeros(1))
 
     def _sense(self) -> Sensed:
-        """The newest datagram counts."""
+        """Reads the newest datagram."""
         try:
             while True:
                 position, velocity = self._socket.recv(64).split()

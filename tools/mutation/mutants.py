@@ -1,20 +1,20 @@
-"""Alters places of the code one at a time and runs the tests of their package: what no test sees is printed.
+"""Alters places of the code one at a time, runs the tests of their package, and prints the alterations that survive.
 
     ./haptics exec python tools/mutation/mutants.py choose 60 src/haptic_friction/haptic_friction > places.jsonl
     ./haptics exec python tools/mutation/mutants.py try places.jsonl tools/mutation/tried.jsonl
 
-Run it in a clone of its own: the files are altered in place and put back. `choose` takes at most one place of each
-function, at random, and none that only draws. `claims 60` takes only functions of the reports that speak of claims,
-and the limits of their files. `tried.jsonl` keeps what was tried and which test failed first, so that a run can go on
-later and survivors are not lost; docs/mutation.md says of each survivor which test it has become, or why it cannot
-matter.
+Run the script in a separate clone: it alters files in place and restores them. `choose` takes at most one place of each
+function, at random, and none in functions that only draw. `claims 60` takes only functions of the reports that contain
+claims, and the limits of their files. `tried.jsonl` keeps each alteration and the test that failed first, so that a run
+can be continued and survivors are not lost. docs/mutation.md has for each survivor the test that was added, or the
+reason why the alteration has no effect.
 
 The test files nearest to the place run, in this order: those that name its function or class, those that have the
-module's name, those that import it. Each run is a fork of one process that has loaded the package, and loads the
-altered module again with all that import it. Their kernels are compiled again: Numba does not see that a function that
-it compiled in has changed. That takes minutes in the contact simulator. With NUMBA_DISABLE_JIT=1 they run in plain
-Python, and a test that fails there unaltered, too, is left out. A place whose tests used up their processor time is
-kept as survived "within the limit".
+module's name, those that import it. Each run is a fork of one process that has loaded the package; it loads the
+altered module again with all modules that import it. Their kernels are compiled again, because Numba does not detect a
+change of a function that it compiled into another. That takes minutes in the contact simulator. With
+NUMBA_DISABLE_JIT=1 the kernels run in plain Python, and a test that also fails there without alteration is left out. A
+place whose tests used up their processor time is kept as survived "within the limit".
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ DRAWS = re.compile(r"figure|draw|plot|_maps|_surfaces|caption|axes|panel|__repr_
 LIMIT, HANGS = 60, 240
 #: test files that run
 NEAREST = 6
-#: what was tried, and the seed of the choice
+#: file of the tried alterations, and seed of the choice
 KEPT, SEED = Path(__file__).with_name("tried.jsonl"), 2
 REPORTS = "src/haptic_experiments/haptic_experiments"
 #: tests that fail in plain Python
 left_out: set[str] = set()
 #: tests that run
 DEFAULT_TIER = "not experiment and not fuzz and not realtime and not study and not slow"
-#: functions that judge a report's claims, by their text
-JUDGES = re.compile("claim", re.I)
+#: text of a function of a report that contains claims
+CLAIMS = re.compile("claim", re.I)
 _OPERATORS: dict[type, tuple[str, str]] = {
     ast.Add: ("+", "-"),
     ast.Sub: ("-", "+"),
@@ -78,14 +78,14 @@ _FUNCTIONS = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "mini
 
 @dataclass(frozen=True)
 class Place:
-    """A place of a file and what it is altered to.
+    """A place of a file and its alteration.
 
     Attributes:
-        file: Below the root.
-        function: Name of the function, with those around it.
-        line: In the file.
+        file: Path below the root.
+        function: Name of the function, with the enclosing functions and classes.
+        line: Line in the file.
         start: First byte in the file.
-        old, new: Texts.
+        old, new: Texts before and after the alteration.
     """
 
     file: str
@@ -117,7 +117,7 @@ class _Finder(ast.NodeVisitor):
         return start, self._starts[node.end_lineno - 1] + node.end_col_offset
 
     def _between(self, node: ast.AST, left: ast.expr, right: ast.expr, old: str, new: tuple[str, ...]) -> None:
-        """Adds a token between two operands, if it is the only one there."""
+        """Adds a token between two operands, if it occurs there once."""
         start, end = self._span(left)[1], self._span(right)[0]
         text = self.bytes[start:end].decode()
         if text.count(old) == 1 and "#" not in text:
@@ -134,7 +134,7 @@ class _Finder(ast.NodeVisitor):
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _enter  # noqa: N815
 
     def _leave_out(self, node: ast.AST) -> None:
-        """Does not look inside."""
+        """Skips the node and its children."""
 
     visit_Raise = visit_Assert = visit_JoinedStr = visit_Import = visit_ImportFrom = _leave_out  # noqa: N815
 
@@ -190,26 +190,26 @@ def _finder(file: str) -> _Finder:
     return finder
 
 
-def _judges(file: str) -> set[str]:
-    """Names of a file's functions that speak of claims; the empty name stands for the file's own limits."""
+def _claim_functions(file: str) -> set[str]:
+    """Finds the names of a file's functions that contain claims; the empty name stands for the limits of the file."""
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
-    found = {node.name for node in functions if JUDGES.search(ast.unparse(node))}
+    found = {node.name for node in functions if CLAIMS.search(ast.unparse(node))}
     return {*found, ""} if found else found
 
 
 def choose(
     count: int, folders: list[str], done: set[tuple[str, str]], seed: int, *, claims: bool = False
 ) -> list[Place]:
-    """Places at random, at most one of each function, and none of the functions `done`."""
+    """Chooses places at random, at most one of each function, and none of the functions `done`."""
     found = []
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
             file = str(path.relative_to(ROOT))
-            judges = _judges(file)
+            claiming = _claim_functions(file)
             for place in _finder(file).places:
-                judging = not claims or place.function.rpartition(".")[2] in judges
-                if judging and not DRAWS.search(f"{file} {place.function}"):
+                wanted = not claims or place.function.rpartition(".")[2] in claiming
+                if wanted and not DRAWS.search(f"{file} {place.function}"):
                     found.append(place)
     random.Random(seed).shuffle(found)
     once = {(place.file, place.function): place for place in found if (place.file, place.function) not in done}
@@ -217,12 +217,12 @@ def choose(
 
 
 def _importing(stems: set[str]) -> re.Pattern[str]:
-    """Finds imports of modules, also where the names stand in brackets over several lines."""
+    """Makes a pattern of imports of modules, also with names in brackets over several lines."""
     return re.compile(rf"^\s*(from|import)\b[^(\n]*(\([^)]*)?\b({'|'.join(map(re.escape, stems))})\b", re.M)
 
 
 def _nearness(place: Place, test: Path, importing: re.Pattern[str]) -> float:
-    """How much a test file has to do with a place: it names what is altered, has its module's name, or imports it."""
+    """Computes a score of a test file for a place: it names the function, has the module's name, or imports it."""
     text, stem = test.read_text(encoding="utf-8"), Path(place.file).stem.strip("_")
     words = [word.strip("_") for word in place.function.split(".") if len(word) > 3 and word != "__init__"]
     named = sum(bool(re.search(rf"\b_?{re.escape(word)}\b", text)) for word in words)
@@ -232,7 +232,7 @@ def _nearness(place: Place, test: Path, importing: re.Pattern[str]) -> float:
 
 
 def tests_of(place: Place) -> list[str]:
-    """The test files of the package that are nearest to a place; of a report only those that import it."""
+    """Returns the test files of the package nearest to a place; for a report only those that import it."""
     importing = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in set(dependents(place.file))))
     files = sorted((SOURCES / Path(place.file).parts[1] / "test").glob("test_*.py"))
     ranked = sorted(files, key=lambda test: -_nearness(place, test, importing))
@@ -243,7 +243,7 @@ def tests_of(place: Place) -> list[str]:
 
 
 def dependents(file: str) -> Iterator[str]:
-    """Names of the modules' files that import a file, or what imports it, and its own."""
+    """Yields the names of the modules that import a file, directly or not, and its own name."""
     names = {str(path): path.stem for path in SOURCES.rglob("*.py") if "/test/" not in str(path)}
     texts = {path: Path(path).read_text(encoding="utf-8") for path in names}
     reached, fresh = set[str](), {str(ROOT / file)}
@@ -255,7 +255,7 @@ def dependents(file: str) -> Iterator[str]:
 
 
 def _load(package: str) -> None:
-    """Loads the modules of a package, so that each run is spared that."""
+    """Loads the modules of a package, so that the runs need not load them."""
     for path in sorted((SOURCES / package / package).rglob("*.py")):
         name = ".".join(path.relative_to(SOURCES / package).with_suffix("").parts).removesuffix(".__init__")
         try:
@@ -265,7 +265,7 @@ def _load(package: str) -> None:
 
 
 def _forget(names: set[str]) -> None:
-    """Takes modules out, so that they are loaded again."""
+    """Removes modules from `sys.modules`, so that they are loaded again."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None) or ""
         if file.startswith(str(SOURCES)) and Path(file).stem in names:
@@ -275,13 +275,13 @@ def _forget(names: set[str]) -> None:
 
 
 def _spent(process: int) -> float:
-    """Processor time of a process [s]."""
+    """Returns the processor time of a process [s]."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _run(files: list[str], changed: set[str], cache: str, output: IO[str]) -> int | None:
-    """Runs test files in a fork of this process that loads the `changed` modules again: its exit code, or None."""
+    """Runs test files in a fork that loads the `changed` modules again; returns its exit code, None after `LIMIT`."""
     child = os.fork()
     if not child:
         code = 1
@@ -307,7 +307,7 @@ def _run(files: list[str], changed: set[str], cache: str, output: IO[str]) -> in
 
 
 def fate(place: Place) -> tuple[str, str]:
-    """Runs the tests with the place altered: "seen", "survived" or "hangs", and the test that failed."""
+    """Runs the tests with the place altered; returns "seen", "survived" or "hangs", and the test that failed."""
     path, changed = ROOT / place.file, set(dependents(place.file))
     before, stat = path.read_bytes(), path.stat()
     end = place.start + len(place.old.encode())
@@ -341,7 +341,7 @@ def fate(place: Place) -> tuple[str, str]:
 
 
 def _tried(files: list[str], changed: set[str], cache: str) -> tuple[str, str]:
-    """Fate by the test files, and the test that failed."""
+    """Runs test files; returns "seen", "survived" or "hangs", and the test that failed."""
     with tempfile.TemporaryFile("a+", encoding="utf-8", errors="replace") as output:
         code = _run(files, changed, cache, output)
         output.seek(0)
@@ -359,7 +359,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 
 def main(words: list[str]) -> None:
-    """Chooses places, or tries those of a file."""
+    """Chooses places, or tries the places of a file."""
     if words[0] in ("choose", "claims"):
         done = {(one["file"], one["function"]) for one in _lines(KEPT)}
         claims = words[0] == "claims"

@@ -9,20 +9,20 @@ from admittance_constraints.mechanisms import TwoLinkOnCircle
 
 
 def figure_3(mechanism: TwoLinkOnCircle | None = None, *, z: float = 0.8, points: int = 121) -> Figure:
-    """Q and Z in X: a chain of two rotations (T^2) whose end moves on a circle (S^1) of the task space.
+    """Draws Fig. 3: a chain of two rotations (T^2) whose end moves on a circle (S^1) of the task space.
 
-    Left the configuration space Q with the submanifold q = phi^-1(psi(z)), right the task space X with x = psi(z) and
-    the chain at one z; arrows are dq/dz and dx/dz there.
+    The left axes have the configuration space Q with the submanifold q = phi^-1(psi(z)). The right axes have the task
+    space X with x = psi(z), and the chain at one z; the arrows there are dq/dz and dx/dz.
 
     Args:
-        mechanism: Chain on a circle; the suite's if not given.
-        z: Parameter at which the chain is drawn [rad].
-        points: Number of points of the curves.
+        mechanism: chain on a circle; default: `TwoLinkOnCircle()`.
+        z: parameter at which the chain is drawn [rad].
+        points: number of points of the curves.
     """
     m = TwoLinkOnCircle() if mechanism is None else mechanism
     around = np.linspace(0.0, 2.0 * np.pi, points)
     x = np.array([m.parametric([s])[:2] for s in around])
-    # follows the same elbow around the circle
+    # each start value keeps the elbow around the circle
     q = [m.configuration([around[0]])]
     for s in around[1:]:
         q.append(m.configuration([s], q[-1]))
@@ -34,9 +34,9 @@ def figure_3(mechanism: TwoLinkOnCircle | None = None, *, z: float = 0.8, points
     space, task = figure.subplots(1, 2)
     space.plot(angles[:, 0], angles[:, 1], color="tab:green", label="Z: φ⁻¹(ψ(z))")
     k = int(np.argmin(np.abs(around - z % (2.0 * np.pi))))
-    place = here + 2.0 * np.pi * np.round((angles[k] - here) / (2.0 * np.pi))
-    space.annotate("", place + 0.5 * q_z, place, arrowprops={"arrowstyle": "-|>"})
-    space.plot(*place, "o", color="black", label=f"z = {z:g}")
+    shown = here + 2.0 * np.pi * np.round((angles[k] - here) / (2.0 * np.pi))
+    space.annotate("", shown + 0.5 * q_z, shown, arrowprops={"arrowstyle": "-|>"})
+    space.plot(*shown, "o", color="black", label=f"z = {z:g}")
     space.set(xlabel="q₁ [rad]", ylabel="q₂ [rad]", title="Q: configuration space T²")
     end, base = m.parametric([z])[:2], np.array(m.base)
     elbow = base + m.link_length * np.array([np.cos(here[0]), np.sin(here[0])])

@@ -163,19 +163,18 @@ class ConstraintRenderer:
         frictions: Iterable[FrictionForce] | None = None,
         follows: bool = True,
     ) -> ToolMotion:
-        """Answers one tick of the display.
+        """Computes the commanded motion for one tick of the display.
 
         Args:
-            pose: measured, shape (7,): position [m] and quaternion (x, y, z, w) of the tool, base frame.
-            wrench: measured, shape (6,): [force; moment] of the user on the tool at the tool point, base frame
-                [N; N m].
-            contacts: of a simulated world, found in the tick before; None if none are connected. Before the first
-                motion they do nothing, since they belong to no reference.
-            frictions: likewise.
-            follows: False while the display does not obey, see `AdmittanceController.step`.
+            pose: measured pose of the tool, base frame, shape (7,): position [m] and quaternion (x, y, z, w).
+            wrench: measured [force; moment] of the user on the tool at the tool point, base frame [N; N m], shape (6,).
+            contacts: contacts of a simulated world from the tick before; None if none are connected. They have no
+                effect before the first motion, because they belong to no reference.
+            frictions: friction forces from the tick before, with the same rules.
+            follows: false while the display does not follow commands, see `AdmittanceController.step`.
 
         Returns:
-            The motion to command: pose, twist and acceleration of the tool. The correction of the feedback is in
+            Motion to command: pose, twist and acceleration of the tool. The correction of the feedback is in
             twist and acceleration; the pose is commanded only if `commands_pose`.
 
         Raises:
@@ -194,7 +193,7 @@ class ConstraintRenderer:
 
     @property
     def commands_pose(self) -> bool:
-        """Whether the display closes the loop on the pose; otherwise it follows twist and acceleration alone."""
+        """True if the display closes the loop on the pose; otherwise it follows twist and acceleration only."""
         return self.controller.feedback is None
 
     @property

@@ -89,7 +89,7 @@ class RenderingPort:
             return device
         user = _wrench(device.tool_wrench)
         self._port.arrive(moved, user)
-        told = self._port.told(user, self._velocity(device))
+        told = self._port.damped_force(user, self._velocity(device))
         if told is user:
             return device
         set_wrench(self._told_wrench, np.asarray(told))

@@ -1,9 +1,9 @@
 """Reads the files that a user or a parameter names.
 
-`read_bytes` is the one place where the suite opens such a file: it takes regular files of at most `MAX_SIZE` bytes and
-never blocks. `read_text`, `read_yaml`, `read_archive` and `check_file` build on it; `haptic_files.schema` describes
-what a pydantic model refuses. No error quotes a text of a file: it gives the location, the expectation and the kind of
-what was found, since nodes publish their errors to the whole ROS domain. No ROS import.
+The suite opens such files only in `read_bytes`, which reads regular files of at most `MAX_SIZE` bytes and never blocks.
+`read_text`, `read_yaml`, `read_archive` and `check_file` build on it; `haptic_files.schema` describes errors of a
+pydantic model. No error quotes a text of a file, since nodes publish their errors to the whole ROS domain: it has the
+location, the expectation and the kind of the value found. No ROS import.
 """
 
 from typing import Any

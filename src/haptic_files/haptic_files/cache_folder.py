@@ -1,4 +1,4 @@
-"""Where a package keeps what takes long to make."""
+"""Folder of a package's cache."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def cache_folder(package: str) -> Path:
-    """Gives the folder of a package's cache, which only the user can read, and makes it if it is missing.
+    """Returns the folder of a package's cache; makes it if it is missing, readable by the user only.
 
-    It is `$<PACKAGE>_CACHE_DIR`, or else `$XDG_CACHE_HOME/<package>` (`~/.cache`). A user who can write neither gets
-    a folder of this process.
+    The folder is `$<PACKAGE>_CACHE_DIR`, or else `$XDG_CACHE_HOME/<package>` (`~/.cache`). If the user cannot write
+    to it, it is a temporary folder of this process.
 
     Args:
         package: Name of the package.

@@ -1,4 +1,4 @@
-"""Entries "name=value" of a list of texts, such as a ROS parameter holds."""
+"""Entries "name=value" of a list of texts, such as the value of a ROS parameter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Any, str]]:
     """Returns the value and the whole entry by name; values are YAML, empty entries are left out.
 
     Raises:
-        ValueError: an entry has another form, or a name is given twice; the message has the entry.
+        ValueError: an entry is not of this form, or a name is given twice; the message has the entry.
     """
     parsed: dict[str, tuple[Any, str]] = {}
     for entry in entries:
@@ -34,12 +34,12 @@ def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Any, str]]:
 
 
 def with_entries(entries: Sequence[str], changes: Mapping[str, Any]) -> list[str]:
-    """Returns the entries "name=value", of which some have other values; a name that has no entry gets one."""
+    """Returns the entries "name=value" with changed values; a name without an entry gets one."""
     kept = [entry for entry in entries if entry.partition("=")[0].strip() not in changes]
     return [*kept, *(f"{name}={_text(value)}" for name, value in changes.items())]
 
 
 def _text(value: Any) -> str:
-    """A value as YAML in one line; an array is a list."""
+    """Formats a value as YAML in one line; an array as a list."""
     value = value.tolist() if hasattr(value, "tolist") else value
     return yaml.safe_dump(value, default_flow_style=True, width=math.inf).removesuffix("...\n").strip()

@@ -9,7 +9,7 @@ import yaml
 
 __all__ = ["load_yaml"]
 
-#: levels that a text may nest for libyaml, whose recursion ends the process at some ten thousand
+#: largest nesting of a text for libyaml, whose recursion ends the process at some ten thousand levels
 _MAX_DEPTH = 5000
 
 
@@ -19,10 +19,10 @@ def load_yaml(
     exact: Any = yaml.SafeLoader,
     read: Callable[[str, Any], Any] = yaml.load,
 ) -> Any:
-    """Reads one document. What libyaml refuses is read again by PyYAML, whose errors quote the line.
+    """Reads one document by libyaml; a text that libyaml refuses is read by PyYAML, whose errors quote the line.
 
     Args:
-        text: the document.
+        text: text of the document.
         fast: loader class on libyaml.
         exact: loader class with the same constructors on PyYAML's own parser.
         read: reads the text with a loader class.
@@ -35,15 +35,15 @@ def load_yaml(
     if _bound_of_depth(text) < _MAX_DEPTH:
         try:
             return read(text, fast)
-        except Exception:  # PyYAML raises AttributeError and others for malformed scalars; the exact one says why
+        except Exception:  # PyYAML raises AttributeError and others for malformed scalars; `exact` gives the reason
             pass
     return read(text, exact)
 
 
 def _bound_of_depth(text: str) -> int:
-    """Bounds the nesting from above: flow collections have brackets, block collections start right of their parent.
+    """Computes an upper bound of the nesting: flow collections have brackets, block collections are indented.
 
-    Sequences may start in the column of the mapping that holds them, hence the factor of two.
+    Sequences may start in the column of their mapping, hence the factor of two.
     """
     longest = max(map(len, text.splitlines()), default=0)
     return text.count("[") + text.count("{") + 2 * longest

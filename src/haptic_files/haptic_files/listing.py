@@ -1,4 +1,4 @@
-"""Names in error messages: which there are, and which is meant."""
+"""Names in error messages: the known names, and the one nearest to a wrong name."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 
 def listed(names: Iterable[str], wrong: str, length: int = 150) -> str:
-    """Names in one line, for an error: all of them, or three at most and the number of the others.
+    """Lists names in one line of an error: all of them, or three at most and the number of the others.
 
     Args:
-        names: in the order in which they are listed if all are.
-        wrong: name that was given instead; those like it are listed, or else the first ones.
-        length: number of characters up to which all are listed.
+        names: known names, in the order of a full list.
+        wrong: wrong name; a short list has the names similar to it, or else the first ones.
+        length: largest number of characters of a full list.
     """
     known = list(names)
     if len(", ".join(known)) <= length:
@@ -22,6 +22,6 @@ def listed(names: Iterable[str], wrong: str, length: int = 150) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Ending of an error that names the known name next to a wrong one; empty if none is near."""
+    """Returns the ending of an error with the known name nearest to a wrong one; empty if no name is near."""
     close = difflib.get_close_matches(name, list(known), 1)
     return f"; did you mean {close[0]}?" if close else ""

@@ -1,4 +1,4 @@
-"""Old import paths and names: what has moved is given at its new path, with a DeprecationWarning.
+"""Old import paths and names, which lead to the new ones with a DeprecationWarning.
 
 `forward_moved_modules` also gives a package its `__version__`, from the metadata of the installed package.
 """
@@ -23,7 +23,7 @@ def _warn(old: str, new: str, depth: int = 3) -> None:
 
 
 class _Forward(MetaPathFinder, InspectLoader):
-    """Finds modules by their old paths and gives those at the new paths.
+    """Finder of modules by their old paths, which loads the modules at the new paths.
 
     Args:
         moved: new path by old path.
@@ -44,7 +44,7 @@ class _Forward(MetaPathFinder, InspectLoader):
         sys.modules[old] = import_module(self._moved[old])
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """For `python -m` with an old path."""
+        """Returns the code of the module at the new path, for `python -m` with an old path."""
         loader: Any = getattr(find_spec(self._moved[fullname]), "loader", None)
         code: CodeType | None = loader.get_code(self._moved[fullname])
         return code
@@ -58,11 +58,11 @@ def forward_moved_modules(
 ) -> Getter:
     """Makes the modules of a package importable by their old paths, too, and its names by their old names.
 
-    A moved module with the name of a public function of the package is put in its old place at once, since its import
-    would replace the function.
+    A moved module with the name of a public function of the package is registered at its old path at once, because its
+    import would replace the function.
 
     Args:
-        package: its name.
+        package: name of the package.
         moved: new path by old path, both below the package.
         renamed_names: new name by old name, as `renamed` takes them.
 
@@ -89,7 +89,7 @@ def forward_moved_modules(
 
 
 def names_of_moved_module(folder: str, new: str) -> Getter:
-    """Makes a `__getattr__` for a folder or module of which names are in another module now; it gives those.
+    """Makes a `__getattr__` for a folder or module whose names have moved to another module.
 
     Args:
         folder: full path of the folder or module.
@@ -109,10 +109,10 @@ def names_of_moved_module(folder: str, new: str) -> Getter:
 
 
 def renamed(module: str, names: Mapping[str, str]) -> Getter:
-    """Makes a `__getattr__` for a module of which names have changed.
+    """Makes a `__getattr__` for a module whose names have changed.
 
     Args:
-        module: its full path.
+        module: full path of the module.
         names: new name by old name; the new one is "name" in the module itself, or "module:name".
     """
 
@@ -149,7 +149,7 @@ def _at_new_name(module: str, names: Mapping[str, str], name: str) -> Any:
 
 
 def version(package: str) -> str:
-    """Version of an installed package.
+    """Returns the version of an installed package.
 
     Raises:
         AttributeError: the package is imported from its sources without being installed.

@@ -26,13 +26,13 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
 
 
 class FileError(ValueError):
-    """A file cannot be used; one line that names the file and quotes nothing of its content."""
+    """A file cannot be used. The message is one line that names the file and does not quote its content."""
 
 
 def once_while_unchanged(read: Callable[[Path], Content]) -> Callable[[Path], Content]:
-    """Decorates a function that reads a file: one that has not changed since the last call is not read again.
+    """Decorates a function that reads a file, so that an unchanged file is not read again.
 
-    What it returns is shared by all callers.
+    All callers share the returned object.
     """
 
     @functools.lru_cache(maxsize=64)
@@ -54,7 +54,7 @@ def read_bytes(path: str | Path) -> bytes:
     """Reads a regular file.
 
     Args:
-        path: of the file; symbolic links are followed.
+        path: path of the file; symbolic links are followed.
 
     Raises:
         FileError: the file is missing, not readable, not a regular file, or larger than `MAX_SIZE`.
@@ -63,10 +63,10 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def read_archive(path: str | Path) -> io.BytesIO:
-    """Reads a ZIP archive, such as a .npz file, whose contents have at most `MAX_SIZE` bytes, too.
+    """Reads a ZIP archive, such as a .npz file, whose contents also have at most `MAX_SIZE` bytes.
 
     Raises:
-        FileError: as `read_bytes`, or the file is not such an archive.
+        FileError: as for `read_bytes`, or the file is not such an archive.
     """
     content = io.BytesIO(read_bytes(path))
     try:
@@ -80,14 +80,14 @@ def read_archive(path: str | Path) -> io.BytesIO:
 
 
 def check_file(path: str | Path, max_size: float = MAX_SIZE) -> None:
-    """Checks a file that another library opens itself.
+    """Checks a file that another library opens.
 
     Args:
-        path: of the file.
-        max_size: largest size that is accepted [bytes].
+        path: path of the file.
+        max_size: largest accepted size [bytes].
 
     Raises:
-        FileError: as `read_bytes`.
+        FileError: as for `read_bytes`.
     """
     _read(path, 1, max_size)
 
@@ -96,11 +96,11 @@ def read_text(path: str | Path, encoding: str = "utf-8") -> str:
     """Reads a text file; line ends become a line feed.
 
     Args:
-        path: of the file.
+        path: path of the file.
         encoding: UTF-8, or "utf-8-sig" to skip a byte order mark.
 
     Raises:
-        FileError: as `read_bytes`, or the file is not UTF-8 text.
+        FileError: as for `read_bytes`, or the file is not UTF-8 text.
     """
     content = read_bytes(path)
     try:
@@ -134,7 +134,7 @@ def _read(path: str | Path, limit: int, max_size: float = MAX_SIZE) -> bytes:
         _check(path, os.stat(path), max_size)  # before it is opened: opening a device may act
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
         with open(descriptor, "rb", buffering=0) as file:
-            _check(path, os.fstat(descriptor), max_size)  # another file may have taken its name
+            _check(path, os.fstat(descriptor), max_size)  # the name may be that of another file by now
             parts, size = [], 0
             while size < limit and (part := file.read(min(limit - size, 2**20))):  # None: it would block
                 parts.append(part)

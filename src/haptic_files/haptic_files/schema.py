@@ -1,4 +1,4 @@
-"""Describes what a pydantic model refuses in a YAML document."""
+"""Descriptions of the errors of a pydantic model in a YAML document."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pydantic import BaseModel, ValidationError
 from haptic_files.reading import kind_of
 from haptic_files.yaml_documents import YamlDocument
 
-#: errors whose text the models of the suite write themselves
+#: errors with a text of the suite's own models
 _OWN = ("value_error", "assertion_error")
 #: errors about a field that a model, or a dataclass, does not have
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 
 
 def describe_refusal(error: ValidationError, model: type[BaseModel], document: YamlDocument) -> str:
-    """Describes the first refusal: line, field, expectation and kind of what was found.
+    """Describes the first error by line, field, expectation and kind of the value found.
 
-    A field is named only if the model has it: the name of an unknown field is content of the file.
+    A field is named only if the model has it, because the name of an unknown field is content of the file.
 
     Args:
-        error: raised by the model.
-        model: that refused the document.
-        document: that was refused.
+        error: error of the model.
+        model: model that refused the document.
+        document: refused document.
     """
     first, more = error.errors()[0], error.error_count() - 1
     known = _field_names(model.model_json_schema())
@@ -50,7 +50,7 @@ def describe_refusal(error: ValidationError, model: type[BaseModel], document: Y
 def withhold(message: str, texts: Iterable[str]) -> str:
     """Replaces texts of a document in an error message by an asterisk.
 
-    A text of one or two characters is replaced in quotes and before a colon only: elsewhere it may be a word.
+    A text of one or two characters is replaced in quotes and before a colon only, because elsewhere it may be a word.
     """
     for text in sorted(filter(None, set(texts)), key=len, reverse=True):
         word = re.escape(text)
@@ -60,7 +60,7 @@ def withhold(message: str, texts: Iterable[str]) -> str:
 
 
 def texts_of(value: Any, model: type[BaseModel]) -> set[str]:
-    """All texts of a document, keys included, that are no words of the model's schema."""
+    """Collects all texts of a document, keys included, that do not occur in the model's schema."""
     schema = json.dumps(model.model_json_schema())
     return {text for text in _texts(value) if json.dumps(text) not in schema}
 
@@ -76,7 +76,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _location(steps: tuple[str | int, ...], value: Any, missing: bool) -> tuple[list[str | int], list[str | int]]:
-    """Steps of a location that lead through the document, and the same with the name of a missing field.
+    """Selects the steps of a location that lead through the document; also returns them with a missing field.
 
     The other steps are names of alternatives within the model, such as the tag of a union.
     """
@@ -90,7 +90,7 @@ def _location(steps: tuple[str | int, ...], value: Any, missing: bool) -> tuple[
 
 
 def _field_names(schema: Any) -> set[str]:
-    """Names of all fields of a JSON schema."""
+    """Collects the names of all fields of a JSON schema."""
     if isinstance(schema, list):
         return set().union(*map(_field_names, schema))
     if not isinstance(schema, dict):

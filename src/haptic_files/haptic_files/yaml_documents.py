@@ -24,7 +24,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
 
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader that reports the line of a value which cannot be constructed."""
+    """SafeLoader that reports the line of a value that cannot be constructed."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -40,9 +40,9 @@ class YamlDocument:
     """A YAML document.
 
     Attributes:
-        name: used in errors.
-        value: of the document, as `yaml.safe_load` returns it.
-        root: node of the document; None where it is empty.
+        name: name of the document in errors.
+        value: value of the document, as `yaml.safe_load` returns it.
+        root: node of the document; None if it is empty.
     """
 
     name: str
@@ -50,7 +50,7 @@ class YamlDocument:
     root: yaml.Node | None
 
     def line(self, location: Sequence[str | int]) -> int:
-        """Line of the innermost field of a location that the document has, from 1."""
+        """Finds the line, from 1, of the innermost field of a location that the document has."""
         node, mark = self.root, self.root.start_mark if self.root is not None else None
         for step in location:
             if isinstance(node, yaml.MappingNode):
@@ -68,7 +68,7 @@ def read_yaml(path: str | Path) -> YamlDocument:
     """Reads a YAML file.
 
     Raises:
-        FileError: as `read_text`, or the file is not YAML; the message has line and column.
+        FileError: as for `read_text`, or the file is not YAML; the message has line and column.
     """
     return parse_yaml(read_text(path), str(path))
 
@@ -77,8 +77,8 @@ def parse_yaml(text: str, name: str) -> YamlDocument:
     """Reads a YAML text.
 
     Args:
-        text: of the document.
-        name: used in errors.
+        text: text of the document.
+        name: name of the document in errors.
 
     Raises:
         FileError: the text is not YAML; the message has line and column.
@@ -100,7 +100,7 @@ def _root_and_value(text: str, loader_type: Any) -> tuple[yaml.Node | None, Any]
 
 
 def describe_yaml_error(error: Exception, text: str) -> str:
-    """Describes why a text is not YAML: line, column and cause without what PyYAML quotes of the text."""
+    """Describes a YAML error by line, column and cause, without the quotes of the text in PyYAML's message."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
     if isinstance(error, yaml.reader.ReaderError):

@@ -1,9 +1,9 @@
 """Friction rendering by implicit Euler integration (Kikuuwe, Takesue, Sano, Mochiyama, Fujimoto).
 
 A `FrictionLaw` (package `laws`) is the steady friction force over velocity. `ModelA` to `ModelD` (package `models`)
-step it in time, the models of package `classical` likewise. `identify_law` and `identify_model_c` (package
+and the models of package `classical` step it in time. `identify_law` and `identify_model_c` (package
 `identification`) find parameters in records. `FrictionRenderer` computes a tick of the node. The README of the package
-has the order to read in.
+has a reading order.
 """
 
 from haptic_files.moved_modules import forward_moved_modules

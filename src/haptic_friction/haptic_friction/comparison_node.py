@@ -1,6 +1,6 @@
 """ROS node that steps several friction models side by side on one input, for the paper's comparisons.
 
-It commands nothing: its answer to every tick is NONE. The entries of its state are the models in order.
+The node commands nothing: its answer to every tick is NONE. The entries of its state are the models in order.
 """
 
 from __future__ import annotations
@@ -47,5 +47,5 @@ class ComparisonNode(RenderingNode):
 
 
 def main() -> None:
-    """Entry point of the executable comparison_node."""
+    """Runs the executable comparison_node."""
     process.main(ComparisonNode)

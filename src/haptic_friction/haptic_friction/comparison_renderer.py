@@ -13,13 +13,13 @@ from haptic_friction.renderer import FrictionOutput, Model
 
 
 class ComparisonRenderer:
-    """Models side by side on one input along one axis; their forces act on nothing.
+    """Models side by side on one input along one axis; their forces do not act on the tool.
 
     Args:
-        models: of dimension 1.
+        models: models of dimension 1.
         axis: number of the axis.
-        impedance: the models take the tool's velocity; else the force of the user.
-        initial_velocity: with which admittances start [m/s].
+        impedance: true if the models take the tool's velocity, false if they take the force of the user.
+        initial_velocity: start velocity of admittances [m/s].
     """
 
     def __init__(
@@ -39,8 +39,8 @@ class ComparisonRenderer:
         """Makes the renderer that the parameters of the comparison node describe; ValueError names a bad one.
 
         Args:
-            values: by name of the parameter.
-            compiled: the compiled loops are ready for the first step; False: parameters are only checked.
+            values: values by name of the parameter.
+            compiled: true compiles the loops before the first step; false only checks the parameters.
         """
         own = [parameters_of(values, index) for index in range(len(values["models"]))]
         models = [make_model(parameters, dimension=1, compiled=compiled) for parameters in own]
@@ -52,7 +52,7 @@ class ComparisonRenderer:
         )
 
     def reset(self) -> None:
-        """Starts again: relaxed, admittances with their initial velocity."""
+        """Starts again without displacement; admittances start with their initial velocity."""
         for model in self.models:
             if isinstance(model, AdmittanceModel):
                 model.reset(velocity=[self._initial_velocity])
@@ -75,7 +75,7 @@ class ComparisonRenderer:
 
     @property
     def state(self) -> FrictionOutput:
-        """The state after the last step, an entry per model; of parallel elements the first displacement."""
+        """State after the last step, one entry per model; for parallel elements the first displacement."""
         models = self.models
         return FrictionOutput(
             np.array([model.velocity[0] for model in models]),

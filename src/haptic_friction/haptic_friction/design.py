@@ -1,15 +1,15 @@
 """Choice of stiffness and damping for model C (Kikuuwe et al., section IV-C).
 
-A mass M held by a sticking element of model C whose force acts one period later, eq. (60), has the
-linear map (63). With a = T^2 K/M and b = T B/M its eigenvalues obey l^2 - (2 - a - b) l + (1 - b) = 0:
-they are real and in [0, 1] when (a + b)^2 >= 4 a and b <= 1, which for critical damping B = 2 sqrt(K M)
-means a <= 1/4; one reaches -1 where a + 2 b = 4, for critical damping at a = (2 sqrt(2) - 2)^2 = 0.686.
-With one more period of delay they obey l^3 - 2 l^2 + (1 + a + b) l - b = 0, and by Jury's criterion lie inside the unit
-circle where a < b (1 - b): now too little damping is unstable, too.
+A mass M on a sticking element of model C whose force acts one period later, eq. (60), has the linear map (63). With
+a = T^2 K/M and b = T B/M its eigenvalues obey l^2 - (2 - a - b) l + (1 - b) = 0. They are real and in [0, 1] when
+(a + b)^2 >= 4 a and b <= 1, which for critical damping B = 2 sqrt(K M) means a <= 1/4. One reaches -1 where
+a + 2 b = 4, for critical damping at a = (2 sqrt(2) - 2)^2 = 0.686. With one more period of delay the eigenvalues obey
+l^3 - 2 l^2 + (1 + a + b) l - b = 0, and by Jury's criterion lie inside the unit circle where a < b (1 - b). With this
+delay too little damping is unstable, too.
 
-Contacts of equal K and B between several bodies have modes, of which each is such a mass: with the incidence C of the
-contacts their 1/M are the eigenvalues of C M^-1 C^T. The largest one must obey `mobility_limit`; for two equal masses
-in a row on a base it is (3 + sqrt(5))/2 = 2.618 times 1/M.
+Contacts of equal K and B between several bodies have modes, each of which acts as one mass: with the incidence C of the
+contacts the values 1/M of the modes are the eigenvalues of C M^-1 C^T. The largest must not exceed `mobility_limit`;
+for two equal masses in a row on a base it is (3 + sqrt(5))/2 = 2.618 times 1/M.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ INSTABILITY_LIMIT = (2.0 * math.sqrt(2.0) - 2.0) ** 2
 
 
 def sticking_matrix(*, mass: float, stiffness: float, damping: float, period: float, delay: int = 0) -> np.ndarray:
-    """Map of (e, u) over one period while the element sticks, eq. (63); shape (2 + delay, 2 + delay).
+    """Builds the map of (e, u) over one period while the element sticks, eq. (63); shape (2 + delay, 2 + delay).
 
     Args:
         mass: M [kg].
         stiffness: K [N/m].
         damping: B [N s/m].
         period: T [s].
-        delay: further periods by which the force acts late; each adds a row, the force of that age over M.
+        delay: further periods of delay of the force; each adds a row, the force of that age over M.
     """
     size = 2 + delay
     matrix = np.zeros((size, size))
@@ -57,13 +57,13 @@ def sticking_matrix(*, mass: float, stiffness: float, damping: float, period: fl
 
 
 def mobility_limit(*, stiffness: float, damping: float, period: float, delay: int = 0) -> float:
-    """Largest 1/M [1/kg] that stuck elements of model C hold without becoming unstable; 0: none.
+    """Computes the largest 1/M [1/kg] for which stuck elements of model C are stable; 0 if there is none.
 
     Args:
         stiffness: K [N/m].
         damping: B [N s/m].
         period: T [s].
-        delay: further periods by which the force acts late, 0 or 1.
+        delay: further periods of delay of the force, 0 or 1.
 
     Raises:
         ValueError: a number is out of its range.
@@ -85,14 +85,14 @@ def mobility_limit(*, stiffness: float, damping: float, period: float, delay: in
 
 @dataclass(frozen=True)
 class ModelCDesign:
-    """Stiffness and damping of model C for a mass and a period, and how far they are from the limits.
+    """Stiffness and damping of model C for a mass and a period, with their ratios to the limits.
 
     Attributes:
         mass: M [kg].
         period: T [s].
         stiffness: K [N/m].
         damping: B [N s/m].
-        delay: further periods by which the force acts late.
+        delay: further periods of delay of the force.
         eigenvalues: of the sticking element's map (63).
         convergence_ratio: T^2 K/M over 1/4; above 1 a critically damped element oscillates.
         instability_ratio: T^2 K/M over 0.686; above 1 a critically damped element is unstable.
@@ -120,12 +120,12 @@ class ModelCDesign:
 
     @property
     def is_stable(self) -> bool:
-        """The stuck element comes to rest."""
+        """True if the stuck element comes to rest."""
         return self.spectral_radius < 1.0
 
     @property
     def is_monotone(self) -> bool:
-        """All eigenvalues are real and in [0, 1]: it comes to rest without oscillation."""
+        """True if all eigenvalues are real and in [0, 1], so that the element comes to rest without oscillation."""
         # a double eigenvalue splits by the square root of the rounding
         tolerance = 1e-7
         return bool(
@@ -136,7 +136,7 @@ class ModelCDesign:
 
     @property
     def warning(self) -> str:
-        """The rule that the choice violates, in one line with numbers; empty if none."""
+        """Design rule that stiffness and damping violate, in one line with numbers; empty if none."""
         if self.is_monotone:
             return ""
         effect = "oscillates before it rests" if self.is_stable else "is unstable"
@@ -150,7 +150,7 @@ class ModelCDesign:
 
 
 def evaluate_model_c(*, mass: float, stiffness: float, damping: float, period: float, delay: int = 0) -> ModelCDesign:
-    """Evaluates a given model C with a mass, see `ModelCDesign`; raises ValueError that names a bad number.
+    """Evaluates stiffness and damping of model C for a mass; raises ValueError that names a bad number.
 
     Examples:
         >>> from haptic_friction import evaluate_model_c
@@ -167,12 +167,12 @@ def evaluate_model_c(*, mass: float, stiffness: float, damping: float, period: f
 
 
 def design_model_c(*, mass: float, period: float, stiffness: float | None = None, margin: float = 2.0) -> ModelCDesign:
-    """Stiffness and critical damping of model C for a mass and a period (section IV-C).
+    """Chooses stiffness and critical damping of model C for a mass and a period (section IV-C).
 
     Args:
-        mass: M [kg], above 0: the smallest mass that the element will hold.
+        mass: M [kg], above 0: the smallest mass on the element.
         period: T [s], above 0.
-        stiffness: K [N/m]; None: the stiffest with real eigenvalues in [0, 1], M/(4 T^2), over `margin`.
+        stiffness: K [N/m]; None: the largest with real eigenvalues in [0, 1], M/(4 T^2), over `margin`.
         margin: factor on the limit, 1 or more.
 
     Returns:
@@ -195,20 +195,19 @@ def design_model_c(*, mass: float, period: float, stiffness: float | None = None
     return evaluate_model_c(mass=M, stiffness=K, damping=2.0 * math.sqrt(K * M), period=T)
 
 
-#: Z max|g'| up to which an approximated Phi_Z passes without a warning: its error is about that fraction (47)
+#: Z max|g'| up to which an approximated Phi_Z gives no warning: its relative error is about that (47)
 _ACCURATE = 0.1
 
 
 def model_warning(model: FrictionModel | ParallelElements, *, load_mass: float = 0.0) -> str:
-    """The condition of the paper that a model violates, in one line; empty if none.
+    """Checks a model against the conditions of the paper; returns the violated one in one line, empty if none.
 
-    An approximated law is held against (48), (58); model C behind a mass, and with `load_mass` model C at a
-    device, for 0 and 1 further periods of delay, against (63); not with
-    matrices, for which (63) has no eigenvalues in closed form.
+    An approximated law is checked against (48), (58). Model C behind a mass, and with `load_mass` model C at a device
+    for 0 and 1 further periods of delay, is checked against (63); a model C with matrices is not checked.
 
     Args:
-        model: as it is used.
-        load_mass: smallest mass [kg] that a model C holds at a device; 0: unknown.
+        model: model in use.
+        load_mass: smallest mass [kg] that model C renders at a device; 0: unknown.
     """
     inner = getattr(model, "model", model)  # of `WithMass`, `WithCompliance`
     accuracy = model.law.accuracy(getattr(inner, "Z", 0.0)) if model.law.is_approximated else 0.0

@@ -49,7 +49,7 @@ ENTRY_POINTS = "haptic_laws"
 
 
 def read_table(law_file: str) -> TableLaw:
-    """A `TableLaw` from a CSV file with the header `speed,force` [m/s], [N].
+    """Reads a `TableLaw` from a CSV file with the header `speed,force` [m/s], [N].
 
     Raises:
         ValueError: the file cannot be read, or is not such a table; the message has its name and the line.
@@ -89,7 +89,7 @@ def read_table(law_file: str) -> TableLaw:
 
 
 def load_function(law_function: str) -> FrictionLaw:
-    """Calls the function that an installed package registers as an entry point of group `haptic_laws`; returns its law.
+    """Calls a function that an installed package registers as entry point of group `haptic_laws`; returns its law.
 
     Args:
         law_function: name of the entry point, or its value, `module:function`.
@@ -119,7 +119,7 @@ def load_function(law_function: str) -> FrictionLaw:
 
 @contextmanager
 def _renamed(**names: str) -> Iterator[None]:
-    """Names the parameters in a refusal, instead of the arguments of the library that got their values."""
+    """Replaces names of arguments of the library by names of parameters in the text of a ValueError."""
     try:
         yield
     except ValueError as error:
@@ -128,11 +128,11 @@ def _renamed(**names: str) -> Iterator[None]:
 
 
 class LawMaker:
-    """Makes a law from the values of a node's parameters; a refusal names the parameter.
+    """Callable that makes a law from the values of a node's parameters; its ValueError names the parameter.
 
     Args:
         make: a law, or a function that returns one.
-        parameters: for each argument of `make` the parameter that gives its value.
+        parameters: names of the parameters by the arguments of `make`.
     """
 
     def __init__(self, make: Callable[..., FrictionLaw], **parameters: str) -> None:
@@ -150,7 +150,7 @@ def _anisotropic(force_tensor: Sequence[float], viscosity: float, projection: st
     return AnisotropicLaw(np.reshape(force_tensor, (size, size)), viscosity=viscosity, exact=projection == "exact")
 
 
-#: how each law is made
+#: maker of each law
 LAWS: dict[str, LawMaker] = {
     "coulomb": LawMaker(CoulombLaw, force="friction_force"),
     "viscous_coulomb": LawMaker(ViscousCoulombLaw, force="friction_force", viscosity="viscosity"),
@@ -168,7 +168,7 @@ LAWS: dict[str, LawMaker] = {
 
 
 def breakaway_parameter(law: str) -> str:
-    """The parameter that holds the largest static force [N] of a law: `static_force`, or `friction_force`."""
+    """Returns the parameter with the largest static force [N] of a law: `static_force`, or `friction_force`."""
     return "static_force" if "static_force" in LAWS[law].parameters.values() else "friction_force"
 
 
@@ -178,10 +178,10 @@ BACKWARD = {name for law, maker in LAWS.items() if law != "anisotropic" for name
 
 
 def make_law(p: Parameters) -> FrictionLaw:
-    """The friction law of the parameters `law`, `projection` and those that the law has.
+    """Makes the friction law of the parameters `law`, `projection` and those of the law itself.
 
-    With a `backward_law` other than "symmetric" it is an `AsymmetricLaw`, whose backward part has the parameters with
-    the prefix "backward_".
+    With a `backward_law` other than "symmetric" the result is an `AsymmetricLaw`, whose backward part has the
+    parameters with the prefix "backward_".
 
     Raises:
         ValueError: a number or a file is refused; the message names it.
@@ -205,7 +205,7 @@ def _parallel(law: FrictionLaw, p: Parameters, common: dict[str, Any]) -> Parall
     )
 
 
-#: how each model is made of a law, the parameters, and period and dimension
+#: maker of each model from a law, the parameters, and period and dimension
 MODELS: dict[str, Callable[[FrictionLaw, Parameters, dict[str, Any]], FrictionModel | ParallelElements]] = {
     "A": lambda law, p, common: ModelA(law, mass=p["mass"], **common),
     "B": lambda law, p, common: ModelB(law, mass=p["mass"], stiffness=p["stiffness"], damping=p["damping"], **common),
@@ -237,15 +237,15 @@ MODELS: dict[str, Callable[[FrictionLaw, Parameters, dict[str, Any]], FrictionMo
 
 
 def make_model(p: Parameters, *, dimension: int, compiled: bool = True) -> FrictionModel | ParallelElements:
-    """The friction model of the parameters, at its start.
+    """Makes the friction model of the parameters, in its initial state.
 
-    A model of the other kind than the parameter `rendering` asks for is coupled as in Fig. 12: an
+    A model of another kind than the parameter `rendering` is coupled as in Fig. 12: an
     impedance with a mass in front of it, an admittance with a spring and damper.
 
     Args:
         p: parameters of the friction node.
         dimension: number of axes along which friction acts.
-        compiled: the compiled loop is ready for the first step; False: parameters are only checked.
+        compiled: true compiles the loop before the first step; false only checks the parameters.
 
     Raises:
         ValueError: a number is refused; the message names it.
@@ -269,7 +269,7 @@ PER_MODEL = ("mass", "stiffness", "damping", "velocity_threshold")
 
 
 def parameters_of(parameters: Parameters, index: int) -> dict[str, Any]:
-    """Parameters for `make_model` of one of several models side by side, at an index of the list `models`.
+    """Selects the parameters for `make_model` of one of several models, at an index of the list `models`.
 
     Raises:
         ValueError: a list has neither one entry nor as many as there are models.
@@ -285,11 +285,11 @@ def parameters_of(parameters: Parameters, index: int) -> dict[str, Any]:
 
 
 def make_network(p: Parameters, *, compiled: bool = True) -> ContactNetwork:
-    """The network that the parameters of the network node describe.
+    """Makes the network that the parameters of the network node describe.
 
     Args:
         p: parameters of the network node.
-        compiled: the compiled loop is ready for the first step; False: parameters are only checked.
+        compiled: true compiles the loop before the first step; false only checks the parameters.
 
     Raises:
         ValueError: lists of different length, or a number that is refused; the message names it.

@@ -1,6 +1,6 @@
 """Figures 1, 3, 5 and 8 of Kikuuwe et al.: conventional friction, the four models, Phi_Z, and model A.
 
-They are drawn from the library's own models and laws, so they are as right as those. Each returns a matplotlib figure.
+The figures are drawn with the library's own models and laws. Each function returns a matplotlib figure.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ _POINTS = 121
 
 
 def force_surface(model: str, velocity: np.ndarray, force: np.ndarray, *, limit: float, threshold: float) -> np.ndarray:
-    """Friction force f [N] of a mass, as a function of its velocity before the step and the external force.
+    """Computes the friction force f [N] of a mass over its velocity before the step and the external force.
 
     Args:
-        model: "coulomb", eqs. (1), (2); "karnopp", (3); "quinn", (4); "viscous", (5), which does not know h; or "A",
-            (27), whose velocity is v*, that of the step without friction.
+        model: "coulomb", eqs. (1), (2); "karnopp", (3); "quinn", (4); "viscous", (5), which does not depend on h; or
+            "A", (27), whose velocity is v*, the velocity after a step without friction.
         velocity: v [m/s], shape (n,).
-        force: External force h [N], shape (m,); for "A" it has no effect beside v*.
+        force: external force h [N], shape (m,); for "A" v* contains its effect.
         limit: F [N].
         threshold: eps [m/s] of (3) to (5); for "A" Z F with Z = T/M, where the static part ends.
 
     Returns:
-        f, shape (m, n).
+        f [N], shape (m, n).
 
     Raises:
-        ValueError: The model is unknown, or a number is out of its range.
+        ValueError: the model is unknown, or a number is out of its range.
     """
     law, v, h = CoulombLaw(limit), np.asarray(velocity, dtype=float), np.asarray(force, dtype=float)
     if model == "coulomb":
@@ -69,7 +69,7 @@ def _draw_surface(axes: Axes3D, model: str, title: str, limit: float, threshold:
 
 
 def figure_1(*, limit: float = 1.0, threshold: float = 0.01) -> Figure:
-    """Fig. 1: friction force over velocity and external force of four conventional models; black: at v = 0.
+    """Draws Fig. 1: friction force over velocity and external force of four conventional models; black: at v = 0.
 
     Args:
         limit: F [N].
@@ -90,7 +90,7 @@ def figure_1(*, limit: float = 1.0, threshold: float = 0.01) -> Figure:
 
 
 def figure_8(*, limit: float = 1.0, mass: float = 1.0, period: float = 1e-3) -> Figure:
-    """Fig. 8: model A with Coulomb's law, eq. (27): friction force over v* = v + T h/M, and over v and h.
+    """Draws Fig. 8: friction force of model A with Coulomb's law, eq. (27), over v* = v + T h/M, and over v and h.
 
     Args:
         limit: F [N].
@@ -123,13 +123,13 @@ def _friction_of(model: ModelA, velocity: float, force: float) -> float:
 
 
 def figure_5(law: FrictionLaw, *, Z: float, x: float, span: float | None = None) -> Figure:
-    """Fig. 5: Phi and Phi_Z of a law along a line, and how y = Phi_Z(x) solves y = Phi(x - Z y).
+    """Draws Fig. 5: Phi and Phi_Z of a law along a line, and the solution y = Phi_Z(x) of y = Phi(x - Z y).
 
     Args:
         law: Phi, of one dimension.
-        Z: Inverse impedance [m/(N s)], above 0.
-        x: The argument x_0 that is shown [m/s].
-        span: Largest argument of the axes [m/s]; three times |x| and the static part if not given.
+        Z: inverse impedance [m/(N s)], above 0.
+        x: argument x_0 of the solution [m/s].
+        span: largest argument of the axes [m/s]; if not given, the larger of 1.5 |x| and 3 Z g(0).
 
     Raises:
         ValueError: Phi_Z does not exist for Z.
@@ -166,7 +166,7 @@ _MODELS = {
 
 
 def figure_3() -> Figure:
-    """Fig. 3: what the four models are made of: the contact on the left, mass, spring and damper, and the port."""
+    """Draws Fig. 3: the parts of the four models, the contact on the left, mass, spring and damper, and the port."""
     figure = Figure(figsize=(10.0, 5.0), layout="constrained")
     for axes, (title, (parts, given, answer)) in zip(figure.subplots(2, 2).ravel(), _MODELS.items(), strict=True):
         axes.plot([0.0, 1.0], [0.0, 0.0], color="black", linewidth=2.0)
@@ -188,7 +188,7 @@ def figure_3() -> Figure:
 
 
 def _draw_part(axes: Axes, part: str, start: float, *, on_surface: bool) -> float:
-    """Draws a mass, or a spring and damper side by side; returns where it ends."""
+    """Draws a mass, or a spring and damper side by side; returns the x coordinate of its right end."""
     if part == "mass":
         left = 0.1 if on_surface else start
         axes.add_patch(_box(left, 0.05, 0.9, 0.55))

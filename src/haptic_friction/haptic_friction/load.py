@@ -13,7 +13,7 @@ from haptic_friction.errors import FrictionInputError
 from haptic_friction.models.model import FrictionModel
 from haptic_friction.tangential import normal_basis
 
-#: forces of contacts [N] from here on are refused
+#: bound of the forces of contacts [N]
 LARGEST_FORCE = 1e20
 
 State = Mapping[str, np.ndarray]
@@ -25,11 +25,11 @@ def scale_law_by_normal_force(
     """Scales the model's law to the kinetic force mu N, and sets its state; without a normal force the state is zero.
 
     Args:
-        model: its law has the kinetic force `friction_force`.
+        model: friction model whose law has the kinetic force `friction_force`.
         normal_force: N [N], not negative.
         friction_coefficient: mu.
-        friction_force: F of the law that is scaled [N], above 0.
-        state: of the model, with its elastic displacements along the surfaces.
+        friction_force: F of the unscaled law [N], above 0.
+        state: state of the model, with its elastic displacements along the surfaces.
 
     Raises:
         FrictionInputError: Phi_Z does not exist for the scaled law (15); nothing is changed.
@@ -42,15 +42,15 @@ def scale_law_by_normal_force(
 
 
 def total_normal_force(normals: np.ndarray, forces: np.ndarray, *vectors: np.ndarray) -> float:
-    """Sums the normal forces of surfaces, and makes vectors tangential to all surfaces that press.
+    """Sums the normal forces of surfaces, and makes vectors tangential to all surfaces with a normal force above 0.
 
-    The surfaces' normals need not be perpendicular to each other: what is removed is the part of a vector in the space
-    that they span, see `haptic_friction.tangential.normal_basis`.
+    The normals need not be perpendicular to each other: the part of a vector in the space that they span is removed,
+    see `haptic_friction.tangential.normal_basis`.
 
     Args:
-        normals: unit normals (m, 3).
+        normals: unit normals, shape (m, 3).
         forces: normal force of each surface [N], shape (m,); a surface without a force above 0 does not count.
-        vectors: (3,) each, changed in place.
+        vectors: vectors (3,), changed in place.
 
     Returns:
         N, the sum of the forces [N].
@@ -65,11 +65,14 @@ def total_normal_force(normals: np.ndarray, forces: np.ndarray, *vectors: np.nda
 
 
 def mean_surface_velocity(forces: np.ndarray, velocities: np.ndarray) -> np.ndarray:
-    """Velocity (3,) [m/s] of surfaces that move, averaged with their normal forces; zero where none presses.
+    """Averages the velocities of surfaces, weighted by their normal forces; zero without a normal force.
 
     Args:
         forces: normal force of each surface [N], shape (m,).
-        velocities: of the surfaces [m/s], shape (m, 3); none: the surfaces are at rest.
+        velocities: of the surfaces [m/s], shape (m, 3); empty if the surfaces are at rest.
+
+    Returns:
+        Mean velocity [m/s], shape (3,).
     """
     total = forces.sum()
     return forces @ velocities / total if total > 0.0 and len(velocities) else np.zeros(3)
@@ -79,11 +82,12 @@ def contacts_of_body(contacts: Any, body: int) -> tuple[np.ndarray, np.ndarray, 
     """Selects the contacts of one body of a simulated world.
 
     Args:
-        contacts: with the fields of haptic_msgs/ContactArray.
-        body: its number.
+        contacts: contacts with the fields of haptic_msgs/ContactArray.
+        body: number of the body.
 
     Returns:
-        Normals towards the body (m, 3), normal forces (m,) [N], its slip velocities against the others (m, 3) [m/s].
+        Normals towards the body (m, 3), normal forces (m,) [N], slip velocities of the body relative to the others
+        (m, 3) [m/s].
 
     Raises:
         FrictionInputError: an impulse over the period is not a force below `LARGEST_FORCE`.
@@ -103,11 +107,11 @@ def contacts_of_body(contacts: Any, body: int) -> tuple[np.ndarray, np.ndarray, 
 
 
 def constraint_normal_force(multipliers: Any, number: int) -> float:
-    """Normal force [N] of a constraint that is stated as a distance from a surface: the size of its multiplier.
+    """Returns the normal force [N] of a distance constraint to a surface, the absolute value of its multiplier.
 
     Args:
-        multipliers: of all constraints (m,) [N].
-        number: of the surface's constraint.
+        multipliers: of all constraints [N], shape (m,).
+        number: number of the surface's constraint.
 
     Raises:
         FrictionInputError: there is no such constraint, or the multiplier is not finite.

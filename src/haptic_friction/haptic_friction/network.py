@@ -2,12 +2,12 @@
 
 Bodies move along one line or in a plane; each has a mass and may be tied to the wall by a spring. A
 contact is an impedance element (model C, B, ...) between two bodies or a body and the base, whose velocity
-is given. `ContactNetwork` splits them: every period, with the forces of the period before as in (60),
+is given. `ContactNetwork` alternates between both. Every period, with the forces of the period before as in (60),
 
     v_i <- v_i + T/M_i (sum of contact forces on i - K_i x_i),   x_i <- x_i + T v_i,
 
-then every element takes the new velocity of its first partner relative to its second. `ImplicitNetwork` solves
-bodies and elements of model C together, with nothing late. While all contacts stick both are linear: `stuck_map`.
+then every element takes the new velocity of its first partner relative to its second. `ImplicitNetwork` solves bodies
+and elements of model C together, without delay. While all contacts stick both networks are linear, see `stuck_map`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from haptic_friction.models.model import ImpedanceModel
 from haptic_friction.models.model_c import ModelC
 from haptic_friction.vectors import Vector, axpy, borrowed, dot, load, scaled, store
 
-#: partner of a contact that moves with the given velocity
+#: number of the partner that moves with the given velocity
 BASE = -1
 
 
@@ -47,7 +47,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Contact:
-    """A contact; its element takes the velocity of `first` less that of `second` (numbers of bodies, or BASE).
+    """A contact; its element takes the velocity of `first` minus that of `second` (numbers of bodies, or BASE).
 
     Examples:
         >>> from haptic_friction import BASE, Contact, CoulombLaw, ModelC
@@ -68,8 +68,8 @@ class NetworkRun(NamedTuple):
     Attributes:
         position, velocity: of the bodies (n, bodies, dimension) [m], [m/s].
         force: of the contacts (n, contacts, dimension) [N]: on `first` acts -force, on `second` +force.
-        displacement: of their elements, likewise [m].
-        sticking: (n, contacts).
+        displacement: elastic displacements of the contacts (n, contacts, dimension) [m].
+        sticking: flags of the contacts (n, contacts).
 
     Examples:
         >>> from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ModelC
@@ -94,7 +94,7 @@ class _Network:
         contacts: at least one; elements of one kind, dimension and period, see `Batch`.
 
     Attributes:
-        elements: the contacts' elements as a batch.
+        elements: elements of the contacts as a batch.
         position, velocity: of the bodies [m], [m/s], shape (bodies, dimension).
         force: of the contacts [N], shape (contacts, dimension): on `first` acts -force, on `second` +force.
         relative_velocity: of the contacts [m/s], shape (contacts, dimension).
@@ -108,14 +108,14 @@ class _Network:
             raise ValueError(f"bodies, contacts: expected one or more each, got {len(bodies)} and {len(contacts)}")
         mass = [checked(f"mass of body {i}", body.mass, "kg", positive=True) for i, body in enumerate(bodies)]
         spring = [checked(f"stiffness of body {i}", body.stiffness, "N/m") for i, body in enumerate(bodies)]
-        for place, contact in enumerate(contacts):
+        for index, contact in enumerate(contacts):
             if not isinstance(contact.element, ImpedanceModel):
                 got = type(contact.element).__name__
-                raise ValueError(f"contact {place}: expected an impedance model (velocity in, force out), got {got}")
+                raise ValueError(f"contact {index}: expected an impedance model (velocity in, force out), got {got}")
             partners = (contact.first, contact.second)
             if contact.first == contact.second or not all(BASE <= partner < len(bodies) for partner in partners):
                 raise ValueError(
-                    f"contact {place}: expected two of BASE and bodies 0 to {len(bodies) - 1}, got {partners}"
+                    f"contact {index}: expected two of BASE and bodies 0 to {len(bodies) - 1}, got {partners}"
                 )
         self._contacts = list(contacts)
         self.elements = Batch([contact.element for contact in contacts])
@@ -123,9 +123,9 @@ class _Network:
         self._mass, self._stiffness = np.array(mass)[:, None], np.array(spring)[:, None]
         # rows: contacts; columns: bodies and the base; +1 for the first partner, -1 for the second
         self._incidence = np.zeros((len(contacts), len(bodies) + 1))
-        for place, contact in enumerate(contacts):
-            self._incidence[place, contact.first] = 1.0
-            self._incidence[place, contact.second] = -1.0
+        for index, contact in enumerate(contacts):
+            self._incidence[index, contact.first] = 1.0
+            self._incidence[index, contact.second] = -1.0
         self.reset()
 
     def reset(self) -> None:
@@ -146,7 +146,7 @@ class _Network:
         return u
 
     def _run(self, base_velocity: ArrayLike) -> tuple[np.ndarray, NetworkRun]:
-        """Checks velocities of the base (n, dimension), and makes a run to be filled."""
+        """Checks velocities of the base (n, dimension), and allocates a run."""
         given = np.asarray(base_velocity, dtype=float)
         u = np.ascontiguousarray(self._base_velocity(given, (len(np.atleast_1d(given)), self.dimension)))
         n, m, bodies = len(u), len(self.elements), len(self._mass)
@@ -154,26 +154,26 @@ class _Network:
         return u, NetworkRun(x, v, f, e, np.empty((n, m), dtype=bool))
 
     def _elastic(self) -> tuple[np.ndarray, np.ndarray]:
-        """K [N/m] and B [N s/m] of the contacts' elements, as diagonal matrices."""
+        """Returns K [N/m] and B [N s/m] of the contacts' elements as diagonal matrices."""
         elements = [contact.element for contact in self._contacts]
-        for place, element in enumerate(elements):
+        for index, element in enumerate(elements):
             if not isinstance(element, ModelC):
-                raise ValueError(f"contact {place}: expected model C, got {type(element).__name__}")
+                raise ValueError(f"contact {index}: expected model C, got {type(element).__name__}")
             if isinstance(element.stiffness, np.ndarray) or isinstance(element.damping, np.ndarray):
-                raise ValueError(f"contact {place}: expected numbers as stiffness and damping, got a matrix")
+                raise ValueError(f"contact {index}: expected numbers as stiffness and damping, got a matrix")
         values = np.array([(element.stiffness, element.damping) for element in elements])  # type: ignore[attr-defined]
         return np.diag(values[:, 0]), np.diag(values[:, 1])
 
 
 class ContactNetwork(_Network):
-    """A network whose bodies move by the forces of the period before, see the module; for the rest see `_Network`.
+    """A network whose bodies move under the forces of the period before, see the module and `_Network`.
 
     Args:
         bodies: at least one.
         contacts: at least one; elements of one kind, dimension and period, see `Batch`.
-        implicit_springs: the springs pull with the position at the end of the period, not with that at its start:
+        implicit_springs: evaluate the springs at the end of the period, not at its start:
             v_i <- (M_i v_i + T (sum of contact forces - K_i x_i)) / (M_i + T^2 K_i).
-        delay: further periods by which the contact forces act on the bodies late.
+        delay: further periods of delay of the contact forces on the bodies.
 
     Examples:
         >>> import numpy as np
@@ -228,7 +228,7 @@ class ContactNetwork(_Network):
         return self.force
 
     def simulate(self, base_velocity: ArrayLike) -> NetworkRun:
-        """Advances over velocities of the base (n, dimension) [m/s]; raises ValueError, and then nothing is changed."""
+        """Advances over velocities of the base (n, dimension) [m/s]; nothing is changed if it raises ValueError."""
         base, run = self._run(base_velocity)
         for k, u in enumerate(base):
             self.step(u)
@@ -238,13 +238,13 @@ class ContactNetwork(_Network):
         return run
 
     def stuck_map(self) -> np.ndarray:
-        """Map of (x, v, contact forces on their way) over one period while all contacts of model C stick, u = 0.
+        """Builds the map of (x, v, delayed contact forces) over one period while all contacts of model C stick, u = 0.
 
-        The displacements are those of the bodies, e = C x. With one body on the base it has the eigenvalues of (63)
+        The elastic displacements are e = C x. With one body on the base the map has the eigenvalues of (63)
         and, for each period of delay, one more.
 
         Raises:
-            ValueError: a contact is none of model C.
+            ValueError: a contact is not of model C.
         """
         K, B = self._elastic()
         C, n, m = self._incidence[:, :-1], len(self._mass), len(self._contacts)
@@ -259,27 +259,27 @@ class ContactNetwork(_Network):
 
 
 class ImplicitNetwork(_Network):
-    """A network of elements of model C whose bodies and elements are one implicit step, with nothing late.
+    """A network of elements of model C that steps bodies and elements together implicitly, without delay.
 
     With T the period, C the incidence of the contacts and f their forces at the end of the step,
 
         M v' = M v - T K (x + T v') - T C^T f,      x' = x + T v',
         f_j = Phi_Zj(w_j + K_j e_j Z_j),            Z_j = 1/(B_j + T K_j)        (38a), (38b) with w = C (v', u).
 
-    With v'(f) = a - W C^T f, W = T/(M + T^2 K), D = C W C^T, the force of contact j beside the others' is
+    With v'(f) = a - W C^T f, W = T/(M + T^2 K), D = C W C^T, the force of contact j for given other forces is
 
         f_j = Phi_(Zj + Djj)(q_j),   q_j = w_j(a, u) + K_j e_j Z_j - sum over l /= j of D_jl f_l,
 
-    since f in Phi(q - (Z + D_jj) f). Sweeps over the contacts converge: for a law that does not fall they go down a
-    strictly convex function, coordinate by coordinate. Each step takes from the base at least what it adds to kinetic
-    and elastic energy, whatever M, K, B and T are.
+    since f in Phi(q - (Z + D_jj) f). Sweeps over the contacts converge: for a law that does not fall they minimise a
+    strictly convex function coordinate by coordinate. For any M, K, B and T, the work of the base in a step is at least
+    the growth of kinetic and elastic energy.
 
     Args:
         bodies: at least one.
         contacts: at least one, of model C.
 
     Raises:
-        ValueError: as `ContactNetwork`, or Phi_Z does not exist for a contact's Z + D_jj (15).
+        ValueError: as for `ContactNetwork`, or Phi_Z does not exist for a contact's Z + D_jj (15).
 
     Examples:
         >>> import numpy as np
@@ -295,9 +295,9 @@ class ImplicitNetwork(_Network):
         self._elastic()
         C, self._inverse = self._incidence[:, :-1], 1.0 / (self._mass + self.period**2 * self._stiffness)
         self._mobility = self.period * C @ (self._inverse * C.T)
-        for place, contact in enumerate(contacts):
+        for index, contact in enumerate(contacts):
             element: ModelC = contact.element  # type: ignore[assignment]
-            element.law.check_existence(element.Z + self._mobility[place, place])
+            element.law.check_existence(element.Z + self._mobility[index, index])
 
     def step(self, base_velocity: ArrayLike) -> np.ndarray:
         """Advances one period, see `ContactNetwork.step`."""
@@ -325,7 +325,7 @@ class ImplicitNetwork(_Network):
         return run
 
     def stuck_map(self) -> np.ndarray:
-        """Map of (x, v) over one period while all contacts stick, u = 0, see `ContactNetwork.stuck_map`."""
+        """Builds the map of (x, v) over one period while all contacts stick, u = 0, see `ContactNetwork.stuck_map`."""
         K, B = self._elastic()
         C, T, n = self._incidence[:, :-1], self.period, len(self._mass)
         x, v = np.eye(2 * n)[:n], np.eye(2 * n)[n:]
@@ -334,7 +334,7 @@ class ImplicitNetwork(_Network):
         return np.vstack([x + T * velocity, velocity])
 
 
-#: sweeps over the contacts of one step, and change of the forces at which they end, relative to the largest
+#: largest number of sweeps in one step, and change of the forces at which they end, relative to the largest force
 _MOST_SWEEPS, _CONVERGED = 2000, 1e-15
 
 
@@ -343,7 +343,7 @@ def _predict(
     T: float, incidence: np.ndarray, mass: np.ndarray, stiffness: np.ndarray, inverse: np.ndarray, base: np.ndarray,
     k: int, position: np.ndarray, velocity: np.ndarray, free: np.ndarray,
 ) -> None:  # fmt: skip
-    """Makes the velocities of the bodies a, without contact forces, and writes those of the contacts to `free`."""
+    """Computes the velocities a of the bodies without contact forces, and writes those of the contacts to `free`."""
     bodies = mass.shape[0]
     for i in range(bodies):
         for r in range(base.shape[1]):
@@ -361,7 +361,7 @@ def _solve_forces(
     code: int | None, coefficients: np.ndarray, constants: np.ndarray, mobility: np.ndarray, states: np.ndarray,
     sticking: np.ndarray, free: np.ndarray, force: np.ndarray, zero: Vector,
 ) -> bool:  # fmt: skip
-    """Sweeps over the contacts until their forces do not change; returns whether that was reached."""
+    """Sweeps over the contacts until their forces do not change; returns whether they converged."""
     contacts = states.shape[0]
     change, largest = 0.0, 0.0
     for _ in range(_MOST_SWEEPS):
@@ -379,7 +379,7 @@ def _solve_forces(
             store(force, j, 0, f)
         if change <= _CONVERGED * largest:
             return True
-    return change <= 1e3 * _CONVERGED * largest  # what rounding keeps apart is as good
+    return change <= 1e3 * _CONVERGED * largest  # rounding can keep the forces from converging further
 
 
 @njit(inline="always", error_model="numpy")
@@ -387,7 +387,7 @@ def _update_contacts(
     constants: np.ndarray, mobility: np.ndarray, states: np.ndarray, sticking: np.ndarray, energies: np.ndarray,
     free: np.ndarray, force: np.ndarray, zero: Vector,
 ) -> None:  # fmt: skip
-    """Writes the states of the contacts at the end of the step, and adds what they dissipate."""
+    """Writes the states of the contacts at the end of the step, and adds their dissipated energies."""
     T = constants[0, 0]
     for j in range(states.shape[0]):
         B, Z, pull = constants[j, 3], constants[j, 4], constants[j, 5]
@@ -409,7 +409,7 @@ def _update_contacts(
 def _move_bodies(
     T: float, incidence: np.ndarray, inverse: np.ndarray, force: np.ndarray, position: np.ndarray, velocity: np.ndarray
 ) -> None:
-    """Adds what the contact forces change in the velocities, and moves the bodies."""
+    """Adds the effect of the contact forces to the velocities, and integrates the positions of the bodies."""
     for i in range(inverse.shape[0]):
         for r in range(position.shape[1]):
             total = 0.0
@@ -426,7 +426,7 @@ def run_implicit_network(
     velocity: np.ndarray, states: np.ndarray, sticking: np.ndarray, energies: np.ndarray, positions: np.ndarray,
     velocities: np.ndarray, forces: np.ndarray, displacements: np.ndarray, stuck: np.ndarray, zero: Vector,
 ) -> int:  # fmt: skip
-    """Steps of `ImplicitNetwork`; constants as those of `run_model_c`. Returns the step that failed, -1: none."""
+    """Steps `ImplicitNetwork`, with the constants of `run_model_c`; returns the step that failed, -1 if none."""
     contacts, T = states.shape[0], constants[0, 0]
     free, force = np.zeros((contacts, 1, len(zero))), np.zeros((contacts, 1, len(zero)))
     laws, numbers, coupling, state, stick = (

@@ -1,7 +1,7 @@
 """ROS node that steps a small network of bodies and frictional contacts whose base the tool moves.
 
 The wrench on the tool is the force of the contacts with the base. The entries of the state are the contacts in order;
-`velocity` is the relative velocity that each element took.
+`velocity` is the relative velocity of each contact.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class NetworkNode(RenderingNode):
 
     @property
     def network(self) -> ContactNetwork:
-        """The network as it is stepped."""
+        """Network in use."""
         return self.renderer.network
 
     def build(self, parameters: dict[str, Any]) -> NetworkRenderer:
@@ -58,5 +58,5 @@ class NetworkNode(RenderingNode):
 
 
 def main() -> None:
-    """Entry point of the executable network_node."""
+    """Runs the executable network_node."""
     process.main(NetworkNode)

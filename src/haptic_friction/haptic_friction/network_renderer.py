@@ -17,8 +17,8 @@ class NetworkRenderer:
     """A network of bodies and frictional contacts whose base moves with the tool along one axis.
 
     Args:
-        network: of dimension 1.
-        on_base: factor of each contact's force f that acts on the base: -1, 0 or 1, shape (contacts,).
+        network: network of dimension 1.
+        on_base: factor of each contact's force f on the base: -1, 0 or 1, shape (contacts,).
         axis: number of the axis.
     """
 
@@ -45,7 +45,7 @@ class NetworkRenderer:
 
     @property
     def state(self) -> FrictionOutput:
-        """The state after the last step, an entry per contact; velocities are relative."""
+        """State after the last step, one entry per contact; velocities are relative."""
         network, elements = self.network, self.network.elements
         return FrictionOutput(
             network.relative_velocity[:, 0].copy(),

@@ -57,7 +57,7 @@ class FrictionNode(RenderingNode):
 
     @property
     def model(self) -> Model | None:
-        """The model as it is used; None before the node is configured."""
+        """Model in use; None before the node is configured."""
         return None if self.renderer is None else self.renderer.model
 
     def configure(self) -> None:
@@ -85,7 +85,7 @@ class FrictionNode(RenderingNode):
             self.get_logger().warning(warning)
 
     def warning(self) -> str:
-        """The design rule that the present parameters violate; empty if none."""
+        """Returns the design rule that the present parameters violate; empty if none."""
         return "" if self.renderer is None else self.renderer.warning
 
     def reset(self) -> None:
@@ -110,7 +110,7 @@ class FrictionNode(RenderingNode):
             self._command_motion(device, answer)
 
     def _given(self) -> dict[str, Any]:
-        """The messages of the inputs, as `FrictionRenderer.step` takes them."""
+        """Converts the messages of the inputs to arguments of `FrictionRenderer.step`."""
         given: dict[str, Any] = {"surfaces": [], "contacts": [], "references": []}
         for entry, m in self.inputs.items():
             kind = node_and_kind(entry)[1]
@@ -128,7 +128,7 @@ class FrictionNode(RenderingNode):
         return given
 
     def _command_motion(self, device: DeviceState, answer: Answer) -> None:
-        """Fills the command; the orientation is that of the tool where the motion starts."""
+        """Fills the command; its orientation is that of the tool at the start of the motion."""
         assert answer.position is not None and answer.velocity is not None
         command = self.command
         if answer.starts:
@@ -149,5 +149,5 @@ class FrictionNode(RenderingNode):
 
 
 def main() -> None:
-    """Entry point of the executable friction_node."""
+    """Runs the executable friction_node."""
     process.main(FrictionNode)

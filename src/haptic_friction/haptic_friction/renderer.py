@@ -1,8 +1,8 @@
 """The computation of the friction node, without ROS.
 
-The renderer is made from the parameters of the node (`from_parameters`). Its `step` takes what the node takes in a
-tick and returns the answer; `state` is what the node publishes. Vectors are along x, y, z of the device's
-base frame. Forces of a state point in the direction of sliding; the tool feels the opposite.
+The renderer is made from the parameters of the node (`from_parameters`). Its `step` takes the inputs of the node in a
+tick and returns the answer; the node publishes its `state`. Vectors are along x, y, z of the device's
+base frame. Forces of a state point in the direction of sliding; the opposite force acts on the tool.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from haptic_friction.load import (
 )
 from haptic_friction.models.batch import ParallelElements
 from haptic_friction.models.model import AdmittanceModel, FrictionModel
-from haptic_friction.partners import relative_velocity, share_of_tool
+from haptic_friction.partners import relative_velocity, tool_force_factor
 
 Parameters = Mapping[str, Any]
 Model = FrictionModel | ParallelElements
@@ -40,11 +40,11 @@ class FrictionOutput(NamedTuple):
     """The fields of haptic_msgs/FrictionState that a step determines.
 
     Attributes:
-        velocity: that the elements took [m/s].
-        force: of friction, in the direction of sliding [N].
+        velocity: input of the elements [m/s].
+        force: friction force in the direction of sliding [N].
         elastic_displacement: e [m].
-        sticking: of each contact.
-        dissipated_energy: since the reset, of all contacts [J].
+        sticking: flag of each contact.
+        dissipated_energy: work of friction of all contacts since the reset [J].
     """
 
     velocity: np.ndarray
@@ -59,8 +59,8 @@ class Surfaces(NamedTuple):
 
     Attributes:
         normals: unit normals, shape (m, 3).
-        forces: normal force of each [N], shape (m,).
-        velocities: of each [m/s], shape (m, 3), or (0, 3) for surfaces at rest.
+        forces: normal force of each surface [N], shape (m,).
+        velocities: velocity of each surface [m/s], shape (m, 3), or (0, 3) for surfaces at rest.
     """
 
     normals: np.ndarray
@@ -72,7 +72,7 @@ class ReferenceMotion(NamedTuple):
     """Motion of a constrained reference.
 
     Attributes:
-        velocity: [m/s], shape (3,).
+        velocity: velocity of the reference [m/s], shape (3,).
         multipliers: of its constraints [N], shape (m,).
     """
 
@@ -84,9 +84,9 @@ class Answer(NamedTuple):
     """Answer of a friction renderer to a step.
 
     Attributes:
-        force: on the tool [N], shape (3,); zero for an admittance.
-        position, velocity: that the tool is to have [m], [m/s], shape (3,) each; None for an impedance.
-        starts: the motion starts at the tool's pose in this step.
+        force: force on the tool [N], shape (3,); zero for an admittance.
+        position, velocity: commanded for the tool [m], [m/s], shape (3,) each; None for an impedance.
+        starts: true if the motion starts at the tool's pose in this step.
     """
 
     force: np.ndarray
@@ -101,14 +101,14 @@ class FrictionSettings:
 
     Attributes:
         axes: numbers of the axes along which friction acts, one per component of the model.
-        kinds: of the inputs: "wall", "contacts", "constraints", "bodies".
-        friction_coefficient: mu, where an input has a normal force.
+        kinds: kinds of the inputs: "wall", "contacts", "constraints", "bodies".
+        friction_coefficient: mu, for inputs with a normal force.
         friction_force: F of the law [N]; the law is scaled by mu N/F.
         load_body: number of the tool's body in the contacts.
         load_constraint: number of the surface's constraint in the references.
-        partners: the element takes the first's velocity less the second's: numbers of bodies, or TOOL.
-        initial_velocity: with which an admittance starts, along the first axis [m/s].
-        largest_lead: by which an admittance may be ahead of the tool before it stops there [m]; 0: any distance.
+        partners: numbers of bodies, or TOOL; the element takes the velocity of the first minus that of the second.
+        initial_velocity: start velocity of an admittance along the first axis [m/s].
+        largest_lead: distance ahead of the tool at which an admittance stops [m]; 0: any distance.
         load_mass: smallest mass at the tool [kg]; 0: unknown.
     """
 
@@ -138,28 +138,29 @@ class FrictionSettings:
 
 
 def input_kinds(values: Parameters) -> frozenset[str]:
-    """Kinds of the entries `node:kind` of the parameter inputs; `wall` is `wall:wall`."""
+    """Returns the kinds of the entries `node:kind` of the parameter `inputs`; `wall` is short for `wall:wall`."""
     named = (entry.partition(":") for entry in values["inputs"] if entry)
     return frozenset(kind or node for node, _, kind in named)
 
 
 def friction_axes(values: Parameters) -> list[str]:
-    """Axes along which friction acts: those of the parameter, or all where an input has a normal force."""
+    """Returns the axes along which friction acts: the parameter `axes`, or all if an input has a normal force."""
     return ["x", "y", "z"] if input_kinds(values) & NORMAL_FORCE_INPUTS else list(values["axes"])
 
 
 def command_mode(values: Parameters) -> str:
-    """Mode of the friction node's commands: "WRENCH", "MOTION", or "NONE" where its force does not act on the tool."""
+    """Returns the mode of the node's commands: "WRENCH", "MOTION", or "NONE" if its force is not on the tool."""
     kinds = input_kinds(values)
-    if "constraints" in kinds or ("bodies" in kinds and not share_of_tool((values["first"], values["second"]))):
+    if "constraints" in kinds or ("bodies" in kinds and not tool_force_factor((values["first"], values["second"]))):
         return "NONE"
     return "WRENCH" if values["rendering"] == "impedance" else "MOTION"
 
 
 def take_over(old: Model, new: Model) -> None:
-    """Gives a model the state of the one it replaces, so that a change of parameters moves nothing by itself.
+    """Copies the state of a model to the one that replaces it, so that a change of parameters causes no motion.
 
-    An elastic displacement is scaled so that its spring keeps the force. Models with other states start anew.
+    An elastic displacement is scaled so that the force of its spring stays the same. A model with other rows of the
+    state starts from its initial state.
     """
     state, fresh = old.state, new.state
     if {name: value.shape for name, value in state.items()} != {name: value.shape for name, value in fresh.items()}:
@@ -178,16 +179,16 @@ class FrictionRenderer:
 
     With an input that has a normal force, friction acts along its surfaces: the law is scaled so that its kinetic force
     is mu N. N is the normal force of walls, of the contacts of the tool's body in a simulated world, or of the surface
-    of a constrained reference, on which friction then acts. With an input of kind bodies it acts between two partners,
-    the tool or bodies of a world, and takes their relative velocity.
+    of a constrained reference, on which friction then acts. With an input of kind bodies, friction acts between two
+    partners, the tool or bodies of a world, and the model takes their relative velocity.
 
     Args:
-        model: with one component per axis.
+        model: friction model with one component per axis.
         settings: use of the model.
 
     Attributes:
-        model: as it is used.
-        settings: as given.
+        model: model in use.
+        settings: settings in use.
 
     Examples:
         >>> from haptic_friction import CoulombLaw, FrictionRenderer, ModelC
@@ -209,8 +210,8 @@ class FrictionRenderer:
         """Makes the renderer that the parameters of the friction node describe.
 
         Args:
-            values: by name of the parameter.
-            compiled: the compiled loop is ready for the first step; False: parameters are only checked.
+            values: values by name of the parameter.
+            compiled: true compiles the loop before the first step; false only checks the parameters.
 
         Raises:
             ValueError: a value is refused; the message names the parameter.
@@ -227,7 +228,7 @@ class FrictionRenderer:
         self._axes = list(settings.axes)
         self._value = np.zeros(model.dimension)
         self._scaled = bool(settings.kinds & NORMAL_FORCE_INPUTS)
-        # the states of other inputs are along x, y, z, and so is this one's
+        # with inputs, the state is along x, y, z as those of the inputs are
         self._embedded = bool(settings.kinds) and self._axes != [0, 1, 2]
 
     def change_parameters(self, values: Parameters) -> None:
@@ -239,12 +240,12 @@ class FrictionRenderer:
         self.replace(FrictionRenderer.from_parameters(values))
 
     def replace(self, other: FrictionRenderer) -> None:
-        """Takes model and settings of another renderer, and keeps the own state."""
+        """Takes model and settings of another renderer, and keeps the state."""
         take_over(self.model, other.model)
         self._install(other.model, other.settings)
 
     def reset(self) -> None:
-        """Starts again: relaxed, an admittance with its initial velocity, at the pose of the tool."""
+        """Starts again without displacement; an admittance starts at the tool with its initial velocity."""
         if isinstance(self.model, AdmittanceModel):
             start = np.zeros(self.model.dimension)
             start[0] = self.settings.initial_velocity
@@ -273,14 +274,14 @@ class FrictionRenderer:
         """Advances one period.
 
         Args:
-            velocity: of the tool [m/s], shape (3,); an impedance needs it.
-            force: of the user on the tool [N], shape (3,); an admittance needs it.
-            position: of the tool [m], shape (3,); an admittance needs it.
-            ready: the device follows commands; if not, the mass of an admittance stops at the tool.
-            surfaces: of walls, where the kinds have "wall".
-            contacts: of a world, each with the fields of haptic_msgs/ContactArray, where the kinds have "contacts".
-            references: constrained references, if the kinds have "constraints".
-            bodies: velocities of the bodies of a world [m/s], (n, 3), where the kinds have "bodies"; None: at rest.
+            velocity: velocity of the tool [m/s], shape (3,); required for an impedance.
+            force: force of the user on the tool [N], shape (3,); required for an admittance.
+            position: position of the tool [m], shape (3,); required for an admittance.
+            ready: true if the device follows commands; if not, the mass of an admittance stops at the tool.
+            surfaces: surfaces of walls, for kind "wall".
+            contacts: contacts of a world, each with the fields of haptic_msgs/ContactArray, for kind "contacts".
+            references: constrained references, for kind "constraints".
+            bodies: velocities of the bodies of a world [m/s], shape (n, 3), for kind "bodies"; None: at rest.
 
         Raises:
             FrictionInputError: an input cannot be used; the model does not step.
@@ -294,7 +295,7 @@ class FrictionRenderer:
         if self.settings.kinds:
             given = np.array(given, dtype=float)
             if "bodies" in self.settings.kinds:
-                given, factor = self._relative_velocity(given, bodies), share_of_tool(self.settings.partners)
+                given, factor = self._relative_velocity(given, bodies), tool_force_factor(self.settings.partners)
             if self._scaled:
                 given = self._scale_law(given, surfaces, contacts, references)
         for i, axis in enumerate(self._axes):
@@ -307,7 +308,7 @@ class FrictionRenderer:
         return self._move(np.array(position, dtype=float), np.array(answer), ready)
 
     def _relative_velocity(self, tool: np.ndarray, bodies: np.ndarray | None) -> np.ndarray:
-        """Velocity of the first partner less that of the second (3,) [m/s]."""
+        """Computes the velocity of the first partner minus that of the second [m/s], shape (3,)."""
         partners = self.settings.partners
         known = np.zeros((max(partners) + 1, 3)) if bodies is None else bodies
         if max(partners) >= len(known):
@@ -358,8 +359,8 @@ class FrictionRenderer:
     def _move(self, tool: np.ndarray, velocity: np.ndarray, ready: bool) -> Answer:
         """Integrates the velocity from the tool's position at the first step after a reset.
 
-        The mass waits for a tool that cannot follow, at a stop or in the safe state: it stops `largest_lead` ahead of
-        the tool, and at the tool itself while the device is not ready.
+        If the tool cannot follow, at a joint stop or in the safe state, the mass stops `largest_lead` ahead of
+        the tool. It stops at the tool while the device is not ready.
         """
         if not ready:
             velocity, self._position = self._stop(), None
@@ -375,14 +376,14 @@ class FrictionRenderer:
         return Answer(np.zeros(3), self._position.copy(), velocity, starts)
 
     def _stop(self) -> np.ndarray:
-        """Takes the mass's velocity away; returns it (3,) [m/s]."""
+        """Sets the velocity of the mass to zero; returns the zero vector (3,) [m/s]."""
         assert isinstance(self.model, FrictionModel)
         self.model.restore({"velocity": np.zeros(self.model.dimension)})
         return np.zeros(3)
 
     @property
     def state(self) -> FrictionOutput:
-        """The state after the last step; vectors along x, y, z with inputs, along the model's axes without."""
+        """State after the last step; vectors along x, y, z with inputs, along the model's axes without inputs."""
         model = self.model
         velocity, force = model.velocity, model.force if model.kind == "impedance" else model.friction_force
         if self._embedded:
@@ -392,7 +393,7 @@ class FrictionRenderer:
 
 
 def _joined(surfaces: Sequence[Surfaces]) -> Surfaces:
-    """All surfaces as one set; those without velocities are at rest."""
+    """Joins all surfaces to one set; surfaces without velocities are at rest."""
     if len(surfaces) == 1:
         return surfaces[0]
     moving = [s.velocities if len(s.velocities) else np.zeros((len(s.forces), 3)) for s in surfaces]

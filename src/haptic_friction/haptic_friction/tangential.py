@@ -9,7 +9,7 @@ from numba import njit
 
 #: a unit normal with a smaller part outside the span of the others adds no direction [-]
 DEPENDENT = 1e-6
-#: squares that differ by less, relatively, are equal, and the first of them counts
+#: relative difference below which two squares are equal; the first of them is taken
 _TIE = 1e-12
 
 
@@ -17,11 +17,11 @@ _TIE = 1e-12
 def write_normal_basis(normals: np.ndarray, basis: np.ndarray) -> int:
     """Writes an orthonormal basis of the space that unit normals (m, 3) span to the rows of `basis` (3, 3).
 
-    It is the QR factorisation with pivoting of the normals: of those that are left, the one with the largest part
-    outside the space so far comes next, so the space does not depend on their order. A lone normal stays as it is.
+    This is a QR factorisation of the normals with pivoting: the next normal is the one with the largest part outside
+    the space of those before, so the space does not depend on their order. A single normal is copied.
 
     Returns:
-        Dimension of the space, 0 to 3: normals that depend on others add nothing.
+        Dimension of the space, 0 to 3; a normal that depends on others does not add to it.
     """
     rest, rank = normals.copy(), 0
     while rank < 3:
@@ -35,7 +35,7 @@ def write_normal_basis(normals: np.ndarray, basis: np.ndarray) -> int:
         direction = basis[rank]
         direction[:] = rest[best]
         if rank > 0:
-            for j in range(rank):  # once more: what rounding left of a nearly dependent normal
+            for j in range(rank):  # a second time, because rounding is large in the rest of a nearly dependent normal
                 _remove(basis[j], direction)
             direction /= math.sqrt(direction[0] ** 2 + direction[1] ** 2 + direction[2] ** 2)
         rank += 1
@@ -46,7 +46,7 @@ def write_normal_basis(normals: np.ndarray, basis: np.ndarray) -> int:
 
 @njit(forceinline=True, error_model="numpy")
 def _remove(direction: np.ndarray, x: np.ndarray) -> None:
-    """Takes the part along a unit direction out of a vector (3,)."""
+    """Removes the part of a vector (3,) along a unit direction."""
     along = direction[0] * x[0] + direction[1] * x[1] + direction[2] * x[2]
     for k in range(3):
         x[k] -= along * direction[k]
@@ -54,12 +54,12 @@ def _remove(direction: np.ndarray, x: np.ndarray) -> None:
 
 @njit(cache=True, error_model="numpy")
 def remove_normal_part(basis: np.ndarray, rank: int, x: np.ndarray) -> None:
-    """Takes the part in the space of the first `rank` rows of a basis out of a vector (3,)."""
+    """Removes the part of a vector (3,) in the space of the first `rank` rows of a basis."""
     for k in range(rank):
         _remove(basis[k], x)
 
 
 def normal_basis(normals: np.ndarray) -> np.ndarray:
-    """Orthonormal basis (r, 3), r from 0 to 3, of the space that unit normals (m, 3) span, see `write_normal_basis`."""
+    """Returns an orthonormal basis (r, 3), r <= 3, of the span of unit normals (m, 3), see `write_normal_basis`."""
     basis = np.zeros((3, 3))
     return basis[: write_normal_basis(normals, basis)]

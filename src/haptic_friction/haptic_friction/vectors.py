@@ -23,7 +23,7 @@ _SMALLEST_SQUARE = 1e-290
 
 @intrinsic
 def borrowed(context, array):  # type: ignore[no-untyped-def]
-    """The same array without a count of its references, which would cost more than the step of a model.
+    """Returns the same array without reference counting, which would cost more than the step of a model.
 
     Only for an argument of a kernel: Python holds the reference while the kernel runs.
     """
@@ -38,7 +38,7 @@ def borrowed(context, array):  # type: ignore[no-untyped-def]
 
 @njit(forceinline=True, error_model="numpy")
 def zeros(x: Vector) -> Vector:
-    """The vector (0.0, ..., 0.0) of the dimension of x."""
+    """Returns the vector (0.0, ..., 0.0) of the dimension of x."""
     for i in range(len(x)):
         x = tuple_setitem(x, i, 0.0)
     return x
@@ -46,7 +46,7 @@ def zeros(x: Vector) -> Vector:
 
 @njit(forceinline=True, error_model="numpy")
 def is_zero(x: Vector) -> bool:
-    """All components are zero."""
+    """Returns whether all components are zero."""
     zero = True
     for i in range(len(x)):
         zero = zero and x[i] == 0.0
@@ -55,7 +55,7 @@ def is_zero(x: Vector) -> bool:
 
 @njit(forceinline=True, error_model="numpy")
 def load(array: np.ndarray, element: int, row: int, zero: Vector) -> Vector:
-    """array[element, row, :] as a vector."""
+    """Reads array[element, row, :] as a vector."""
     x = zero
     for i in range(len(zero)):
         x = tuple_setitem(x, i, array[element, row, i])
@@ -71,7 +71,7 @@ def store(array: np.ndarray, element: int, row: int, x: Vector) -> None:
 
 @njit(forceinline=True, error_model="numpy")
 def scaled(a: float, x: Vector) -> Vector:
-    """a x."""
+    """Returns a x."""
     y = x
     for i in range(len(x)):
         y = tuple_setitem(y, i, a * x[i])
@@ -80,7 +80,7 @@ def scaled(a: float, x: Vector) -> Vector:
 
 @njit(forceinline=True, error_model="numpy")
 def divided(x: Vector, a: float) -> Vector:
-    """x / a, one division per component: not the same bits as scaled(1/a, x)."""
+    """Returns x / a with one division per component, which rounds differently from scaled(1/a, x)."""
     y = x
     for i in range(len(x)):
         y = tuple_setitem(y, i, x[i] / a)
@@ -89,7 +89,7 @@ def divided(x: Vector, a: float) -> Vector:
 
 @njit(forceinline=True, error_model="numpy")
 def axpy(a: float, x: Vector, y: Vector) -> Vector:
-    """a x + y."""
+    """Returns a x + y."""
     z = y
     for i in range(len(x)):
         z = tuple_setitem(z, i, a * x[i] + y[i])
@@ -98,13 +98,13 @@ def axpy(a: float, x: Vector, y: Vector) -> Vector:
 
 @njit(forceinline=True, error_model="numpy")
 def difference(x: Vector, y: Vector) -> Vector:
-    """x - y."""
+    """Returns x - y."""
     return axpy(-1.0, y, x)
 
 
 @njit(forceinline=True, error_model="numpy")
 def dot(x: Vector, y: Vector) -> float:
-    """x . y."""
+    """Returns the dot product of x and y."""
     total = 0.0
     for i in range(len(x)):
         total += x[i] * y[i]
@@ -113,7 +113,7 @@ def dot(x: Vector, y: Vector) -> float:
 
 @njit(forceinline=True, error_model="numpy")
 def length(x: Vector) -> float:
-    """|x|, also where the square underflows."""
+    """Returns |x|, also where the square underflows."""
     if len(x) == 1:
         return abs(x[0])
     square = dot(x, x)
@@ -130,7 +130,7 @@ def length(x: Vector) -> float:
 
 @njit(forceinline=True, error_model="numpy")
 def along(magnitude: float, x: Vector, x_length: float) -> Vector:
-    """The vector of a length in the direction of x, whose length is given."""
+    """Returns the vector of length `magnitude` in the direction of x; `x_length` is |x|."""
     if len(x) == 1:
         return tuple_setitem(x, 0, math.copysign(magnitude, x[0]))
     return scaled(magnitude / x_length, x)
@@ -138,7 +138,7 @@ def along(magnitude: float, x: Vector, x_length: float) -> Vector:
 
 @njit(forceinline=True, error_model="numpy")
 def transformed(matrix: np.ndarray, element: int, start: int, x: Vector, transpose: bool) -> Vector:
-    """A x or A^T x with A (n, n) stored row by row in matrix[element, start:]."""
+    """Returns A x or A^T x, with A (n, n) stored row by row in matrix[element, start:]."""
     n = len(x)
     y = x
     for i in range(n):

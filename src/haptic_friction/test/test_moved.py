@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from haptic_friction import load
+from haptic_friction import load, partners
 from haptic_friction._moved import MOVED
 
 
@@ -26,5 +26,10 @@ def test_old_name_gives_the_new_one() -> None:
         match=r"press has moved; use haptic_friction\.load\.total_normal_force$",
     ):
         assert load.press is load.total_normal_force
+    with pytest.warns(
+        DeprecationWarning,
+        match=r"share_of_tool has moved; use haptic_friction\.partners\.tool_force_factor$",
+    ):
+        assert partners.share_of_tool is partners.tool_force_factor
     with pytest.raises(AttributeError, match=r"module 'haptic_friction\.load' has no attribute 'nothing'"):
         load.nothing  # noqa: B018

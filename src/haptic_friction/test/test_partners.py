@@ -14,7 +14,7 @@ from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.rendering_node import RenderingNode
 from haptic_friction import CoulombLaw, ModelC
 from haptic_friction.node import FrictionNode
-from haptic_friction.partners import TOOL, relative_velocity, share_of_tool
+from haptic_friction.partners import TOOL, relative_velocity, tool_force_factor
 from haptic_msgs.msg import BodyStates, DeviceCommand, DeviceState, FrictionState, WallState
 
 SPECS = {
@@ -104,7 +104,7 @@ def test_partners_alone() -> None:
     bodies = np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 5.0]])
     np.testing.assert_array_equal(relative_velocity(TOOL, 1, np.ones(3), bodies), [1.0, 0.0, -4.0])
     np.testing.assert_array_equal(relative_velocity(1, 0, np.ones(3), bodies), [-1.0, -1.0, 2.0])
-    assert [share_of_tool(partners) for partners in ((TOOL, 0), (0, TOOL), (0, 1))] == [-1.0, 1.0, 0.0]
+    assert [tool_force_factor(partners) for partners in ((TOOL, 0), (0, TOOL), (0, 1))] == [-1.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize(("first", "mode"), [(TOOL, "WRENCH"), (1, "NONE")])

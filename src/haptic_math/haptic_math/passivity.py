@@ -1,24 +1,24 @@
 """Passivity in the time domain: the energy at a port, and the damping that keeps the port passive. No ROS.
 
-A force F_k (on the device) is held for one period while the port moves by dx. The energy that the rendering has
-absorbed is, whatever the motion between the samples, exactly (Ryu, Kim and Hannaford 2004)
+A force F_k (on the device) is constant over one period while the port moves by dx. For any motion between the samples,
+the energy that the rendering has absorbed is exactly (Ryu, Kim and Hannaford 2004)
 
     E_(k+1) = E_k - F_k . dx + b |dx|^2 / T,                                                          (observer)
 
-The last term is the least energy that a physical damper b of the device dissipates in any motion by dx within T; b = 0
-leaves it out. It counts only in periods with a force, so that free motion accumulates no credit. With the energy E_0
-at the start the port is passive as long as E_k + E_0 >= 0. If the sum is negative, a damper dissipates the deficit
-in the next period (Hannaford and Ryu 2002), within bounds:
+The last term is the smallest energy that a physical damper b of the device dissipates in any motion by dx within T. It
+counts only in periods with a force, so that free motion accumulates no energy. With the energy E_0 at the start the
+port is passive as long as E_k + E_0 >= 0. If the sum is negative, a damper dissipates the deficit in the next period
+(Hannaford and Ryu 2002), within bounds:
 
     F_k <- F_k - a_k v_k,     a_k = min(-(E_k + E_0) / (T |v_k|^2), a_max, F_max / |v_k|).            (controller)
 
-An admittance device is held by the user's force f on it, which is measured and not held: E grows by
+On an admittance device the user exerts a force f, which is measured and not constant over a period: E grows by
 (f_k + f_(k+1))/2 . dx. The controller subtracts a_k v_k from the force that the rendering receives: the rendered
-mechanism gets a damper, and keeps its constraints.
+mechanism has an additional damper, and keeps its constraints.
 
-**The sampled wall.** A spring K and damper B (of the rate by differences), sampled and held, give in a motion of
-frequency omega at most (K T/2 - B cos(omega T)) v^2. A device with physical damping b is passive with them, for every
-user, if and only if (Colgate and Schenkel 1997)
+**The sampled wall.** A spring K and damper B (on the difference of positions) with sample and hold generate at most
+(K T/2 - B cos(omega T)) v^2 in a motion of frequency omega. A device with physical damping b is passive with them, for
+every user, if and only if (Colgate and Schenkel 1997)
 
     b > K T/2 + |B|,        and without damper K < 2 b / T.
 
@@ -29,19 +29,21 @@ Vectors are sequences of n numbers: joints (N m and rad, or N and m), or a tool'
 from __future__ import annotations
 
 import math
+import warnings
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul, sub
+from typing import Any
 
-#: lever at which a damper of a tool's translation damps its rotation, too: half of a hand's breadth [m]
+#: lever arm by which the damper of a tool's translation also damps its rotation: half of a hand's breadth [m]
 LEVER = 0.05
 #: squares of a tool's speeds, [linear; angular], in |v|^2
 TOOL_WEIGHTS = (1.0, 1.0, 1.0, LEVER**2, LEVER**2, LEVER**2)
 
 
 def largest_passive_stiffness(damping: float, period: float, virtual_damping: float = 0.0) -> float:
-    """The stiffest sampled wall K that a device with physical damping b makes passive [N/m]; 0 if none is.
+    """Computes the largest K [N/m] of a sampled wall that is passive with the physical damping b; 0 if none is.
 
     Args:
         damping: b [N s/m].
@@ -52,18 +54,18 @@ def largest_passive_stiffness(damping: float, period: float, virtual_damping: fl
 
 
 def tool_motion(start: Sequence[float], end: Sequence[float]) -> tuple[float, ...]:
-    """From one pose to another: translation [m] and small rotation [rad], (6,), in the base frame.
+    """Computes the translation [m] and small rotation [rad] from one pose to another, shape (6,), in the base frame.
 
     The rotation is 2 sin(angle/2) about its axis; poses are x, y, z and unit quaternion x, y, z, w.
     """
     x, y, z, qx, qy, qz, qw = start
     u, v, w, px, py, pz, pw = end
-    turn = 2.0 if pw * qw + px * qx + py * qy + pz * qz >= 0.0 else -2.0  # both signs are the same orientation
+    factor = 2.0 if pw * qw + px * qx + py * qy + pz * qz >= 0.0 else -2.0  # both signs are the same orientation
     return (
         u - x, v - y, w - z,
-        turn * (px * qw - pw * qx - py * qz + pz * qy),
-        turn * (py * qw - pw * qy - pz * qx + px * qz),
-        turn * (pz * qw - pw * qz - px * qy + py * qx),
+        factor * (px * qw - pw * qx - py * qz + pz * qy),
+        factor * (py * qw - pw * qy - pz * qx + px * qz),
+        factor * (pz * qw - pw * qz - px * qy + py * qx),
     )  # fmt: skip
 
 
@@ -73,16 +75,16 @@ class PassivityRule:
 
     Attributes:
         period: T [s].
-        control: the controller acts; False: it only observes.
-        initial_energy: E_0 that the rendering has at the start [J].
-        device_damping: b, physical damping of the device that counts [N s/m] or [N m s/rad].
+        control: true if the controller acts, false if the energy is only observed.
+        initial_energy: E_0 of the rendering at the start [J].
+        device_damping: b, physical damping of the device in the observer [N s/m] or [N m s/rad].
         largest_damping: a_max [N s/m] or [N m s/rad]; 2 m/T would reverse the velocity of a mass m.
         largest_force: F_max, bound of the damper's force [N] or [N m].
-        anticipate: the controller of an impedance port also dissipates what the force of the present period generates
-            if the velocity stays: E_k - T F_k . v_k in place of E_k, the sum of Hannaford and Ryu.
+        anticipate: true if the controller of an impedance port also dissipates the energy that the present force
+            generates at constant velocity: E_k - T F_k . v_k in place of E_k, the sum of Hannaford and Ryu.
 
     Raises:
-        ValueError: a number is out of its range; names it.
+        ValueError: a number is out of its range; the message names it.
     """
 
     period: float
@@ -111,7 +113,7 @@ class Port:
 
     Args:
         rule: limits of the energy and of the damper.
-        weights: of the squares in |v|^2, (n,).
+        weights: weights of the squares in |v|^2, shape (n,).
 
     Attributes:
         energy: E_k [J]; below -E_0 the port is active.
@@ -126,11 +128,11 @@ class Port:
         self.restart()
 
     def restart(self) -> None:
-        """Sets energy, dissipation and damping to zero; no force is held."""
+        """Sets energy, dissipation, damping and force to zero."""
         self.energy = self.power = self.dissipated = self.damping = 0.0
 
     def absorb(self, force: Sequence[float], moved: Sequence[float]) -> None:
-        """One period passed, in which a force (n,) acted on the device and the port moved by (n,)."""
+        """Adds the energy of one period with a constant force (n,) on the device and a displacement (n,)."""
         self._add(-sum(map(mul, force, moved)))
 
     def _add(self, work: float) -> None:
@@ -140,10 +142,10 @@ class Port:
         self.energy += work
 
     def _damper(self, velocity: Sequence[float], coming: float = 0.0) -> Sequence[float] | None:
-        """The damper's force against the motion (n,) for the present period; None: none is needed.
+        """Computes the damper's force against the motion (n,) in the present period; None if no damping is needed.
 
         Args:
-            velocity: of the port (n,).
+            velocity: velocity of the port, shape (n,).
             coming: energy that the port is expected to absorb in the present period [J].
         """
         rule, self.damping = self.rule, 0.0
@@ -153,7 +155,7 @@ class Port:
         weighted = tuple(map(mul, self.weights, velocity))
         square = sum(map(mul, weighted, velocity))
         if square <= 0.0:
-            return None  # at rest nothing can be damped
+            return None  # a port at rest dissipates no energy
         self.damping = a = min(
             deficit / (rule.period * square), rule.largest_damping, rule.largest_force / math.sqrt(square)
         )
@@ -161,11 +163,11 @@ class Port:
 
 
 class ImpedancePort(Port):
-    """Port of a rendering that answers motion with forces, which are held.
+    """Port of a rendering that responds to motion with forces, constant over a period.
 
     Args:
-        rule, weights: as of `Port`.
-        delay: periods from a force's sample to when it acts.
+        rule, weights: see `Port`.
+        delay: number of periods from the sample of a force to its effect.
     """
 
     def __init__(self, rule: PassivityRule, weights: Sequence[float], delay: int = 0) -> None:
@@ -179,7 +181,7 @@ class ImpedancePort(Port):
         self._credit = 0.0
 
     def arrive(self, moved: Sequence[float]) -> None:
-        """The port has moved by (n,) since the last sample."""
+        """Takes the displacement (n,) of the port since the last sample."""
         force, damper = self._acting
         self.absorb(force, moved)
         self.dissipated += sum(map(mul, damper, moved))
@@ -194,17 +196,17 @@ class ImpedancePort(Port):
         self._credit = 0.0
 
     def hold(self, force: Sequence[float], velocity: Sequence[float]) -> Sequence[float]:
-        """The force to hold from this sample on.
+        """Returns the force for the period that begins.
 
         Args:
-            force: that the rendering wants on the device (n,).
-            velocity: of the port (n,).
+            force: force of the rendering on the device, shape (n,).
+            velocity: velocity of the port, shape (n,).
 
         Returns:
-            The force with the damper (n,), the same object if there is none.
+            Force with the damper, shape (n,); the same object if there is no damper.
         """
         if self._credit and any(force):
-            self._take_credit()  # of the period in which the port came to where there is a force
+            self._take_credit()  # of the period in which the port reached a region with a force
         coming = -self.rule.period * sum(map(mul, force, velocity)) if self.rule.anticipate else 0.0
         damper = self._damper(velocity, coming)
         held = force if damper is None else list(map(sub, force, damper))
@@ -214,7 +216,7 @@ class ImpedancePort(Port):
 
 
 class AdmittancePort(Port):
-    """Port of a rendering that answers the user's force with motion."""
+    """Port of a rendering that responds to the user's force with motion."""
 
     def restart(self) -> None:
         super().restart()
@@ -222,14 +224,21 @@ class AdmittancePort(Port):
         self._taken: Sequence[float] = self._nothing
 
     def arrive(self, moved: Sequence[float], force: Sequence[float]) -> None:
-        """The port has moved by (n,) since the last sample; the user's force on it is now (n,)."""
+        """Takes the displacement (n,) since the last sample, and the user's force (n,) on the port at this sample."""
         if self._last is not None:
             self._add(0.5 * (sum(map(mul, self._last, moved)) + sum(map(mul, force, moved))))
         self.dissipated += sum(map(mul, self._taken, moved))
         self._last = force
 
-    def told(self, force: Sequence[float], velocity: Sequence[float]) -> Sequence[float]:
-        """The user's force (n,) that the rendering receives: the force (n,) less the damper's at a velocity (n,)."""
+    def damped_force(self, force: Sequence[float], velocity: Sequence[float]) -> Sequence[float]:
+        """Returns the force (n,) for the rendering: the user's force (n,) minus the damper's at a velocity (n,)."""
         damper = self._damper(velocity)
         self._taken = self._nothing if damper is None else damper
         return force if damper is None else list(map(sub, force, damper))
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "told":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        message = "AdmittancePort.told has been renamed; use AdmittancePort.damped_force"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return self.damped_force

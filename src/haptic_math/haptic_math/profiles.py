@@ -1,4 +1,4 @@
-"""Smooth profiles of motions: polynomials of degree five (minimum jerk) over a time from 0 to 1."""
+"""Smooth motion profiles: polynomials of degree five (minimum jerk) over a time from 0 to 1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.polynomial import Polynomial
 
 Scalar = TypeVar("Scalar", float, np.ndarray)
 
-#: the step as a polynomial, its rate and its integral; on [0, 1]
+#: the step as a polynomial on [0, 1], its derivative and its integral
 STEP = Polynomial([0.0, 0.0, 0.0, 10.0, -15.0, 6.0])
 STEP_RATE, STEP_INTEGRAL = STEP.deriv(), STEP.integ()
 
@@ -20,29 +20,29 @@ def smooth_step(s: Scalar) -> Scalar:
 
 
 def smooth_step_rate(s: Scalar) -> Scalar:
-    """First derivative of `smooth_step`."""
+    """Computes the first derivative of `smooth_step`."""
     return 30.0 * s**2 * (1.0 - s) ** 2
 
 
 def smooth_step_curvature(s: Scalar) -> Scalar:
-    """Second derivative of `smooth_step`."""
+    """Computes the second derivative of `smooth_step`."""
     return 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s)
 
 
 def quintic(
     start: np.ndarray, velocity: np.ndarray, target: np.ndarray, end_velocity: np.ndarray, t: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A motion with zero acceleration at both ends.
+    """Computes a quintic motion with zero acceleration at both ends.
 
     Args:
-        start: position (d,) at time 0.
-        velocity: velocity (d,) at time 0.
-        target: position (d,) at the last of the times.
-        end_velocity: velocity (d,) at the last of the times.
-        t: times (n,) [s].
+        start: position at time 0, shape (d,).
+        velocity: velocity at time 0, shape (d,).
+        target: position at the last of the times, shape (d,).
+        end_velocity: velocity at the last of the times, shape (d,).
+        t: times from 0 [s], shape (n,).
 
     Returns:
-        Positions and velocities, (n, d) each.
+        Positions and velocities, shape (n, d) each.
     """
     length = t[-1]
     s = t / length

@@ -1,4 +1,4 @@
-"""Checks of arguments: each error is one line with the field, the expectation and the value."""
+"""Checks of arguments: each error is one line with field, expectation and value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: largest array whose entries are summed in Python to see that all are finite, which is faster than NumPy
+#: largest size of an array whose entries are summed in Python to check that all are finite, faster than NumPy
 _FEW = 32
 
 
@@ -25,14 +25,14 @@ def finite_number(
 
     Args:
         name: field for the message.
-        value: number, or what `float` reads.
+        value: number, or a value that `float` converts.
         minimum: smallest allowed value.
         above: value that the number has to exceed.
-        expected: expectation in words, for every refusal; empty: each refusal names the bound that is not met.
+        expected: expectation in words, for every error; empty: each error names the bound that is not met.
         error: class of the error.
 
     Raises:
-        error: the value is no number, not finite, or out of its bounds.
+        error: the value is not a number, not finite, or out of its bounds.
     """
     try:
         number = float(value)
@@ -65,9 +65,9 @@ def finite_array(
     Args:
         name: field for the message.
         value: numbers.
-        shape: shape that they must have.
-        copy: the result never shares memory with the value.
-        expected: expectation in words, for every refusal; empty: the refusal names the shape, or the first entry that
+        shape: expected shape.
+        copy: true if the result must not share memory with the value.
+        expected: expectation in words, for every error; empty: the error names the shape, or the first entry that
             is not finite.
         error: class of the error.
 
@@ -92,6 +92,6 @@ def finite_array(
 
 
 def first_entry(chosen: np.ndarray, values: np.ndarray) -> str:
-    """Words for the first of the chosen entries: its value and its index."""
+    """Describes the first of the chosen entries by its value and its index."""
     index = np.argwhere(np.atleast_1d(chosen))[0]
     return f"{np.atleast_1d(values)[tuple(index)]!r} at [{', '.join(map(str, index))}]"

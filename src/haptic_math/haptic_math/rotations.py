@@ -1,7 +1,7 @@
 """Rotations: quaternions x, y, z, w, matrices, rotation vectors.
 
-R(q) maps vectors of the rotated frame to those of the base frame. q and -q are the same rotation. The functions take
-one quaternion (4,) or, where the shape is (..., 4), arrays of them; they do not normalise and check nothing.
+R(q) maps vectors of the rotated frame to the base frame. q and -q are the same rotation. The functions take one
+quaternion (4,) or, where the shape is (..., 4), arrays of them; they neither normalise nor check their arguments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TINY_ANGLE = 1e-12
 
 
 def matrix_entries(x: Any, y: Any, z: Any, w: Any) -> tuple[Any, ...]:
-    """Returns the nine entries of R, row by row, of a unit quaternion x, y, z, w; Numba compiles this function."""
+    """Returns the nine entries of R, row by row, of a unit quaternion x, y, z, w; Numba can compile this function."""
     return (
         1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),
         2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w),

@@ -191,13 +191,16 @@ def test_the_user_s_work_is_that_of_the_mean_force_and_a_spring_gives_it_back() 
     np.testing.assert_allclose(energies, 0.5 * K * x**2, atol=1e-15)
 
 
-def test_a_display_that_gave_more_than_it_took_is_told_of_a_damped_force() -> None:
+def test_an_active_admittance_port_damps_the_force() -> None:
     port = AdmittancePort(PassivityRule(T, control=True, largest_damping=5.0, largest_force=9.0), (1.0,))
     port.arrive((0.0,), (-1.0,))
-    assert port.told((-1.0,), (0.1,)) == (-1.0,)
+    assert port.damped_force((-1.0,), (0.1,)) == (-1.0,)
     port.arrive((1e-6,), (-1.0,))  # it pushed the hand
-    (told,) = port.told((-1.0,), (0.1,))
-    assert port.damping == pytest.approx(0.1) and told == pytest.approx(-1.0 - 0.01)
+    with pytest.warns(DeprecationWarning, match=r"AdmittancePort\.damped_force"):
+        (damped,) = port.told((-1.0,), (0.1,))
+    assert port.damping == pytest.approx(0.1) and damped == pytest.approx(-1.0 - 0.01)
+    with pytest.raises(AttributeError, match="'AdmittancePort' object has no attribute 'nothing'"):
+        port.nothing  # noqa: B018
     port.arrive((1e-4,), (-1.0,))
     assert port.dissipated == pytest.approx(1e-6)
 

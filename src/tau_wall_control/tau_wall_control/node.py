@@ -189,5 +189,5 @@ class WallNode(RenderingNode):
 
 
 def main() -> None:
-    """Entry point of the executable wall_node."""
+    """Runs the executable wall_node."""
     process.main(WallNode)

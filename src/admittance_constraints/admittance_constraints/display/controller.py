@@ -36,24 +36,25 @@ _NEAR, _ALIGNED = 1e-3, 1e-2
 
 
 class AdmittanceController:
-    """Steps a reference generator from the measurements of a display, and gives the motion to command.
+    """Controller that steps a reference generator from the measurements of a display and returns the commanded motion.
 
     Args:
-        generator: with the control period. Its state is not used: the reference starts next to the tool.
-        placement: of the virtual environment.
+        generator: reference generator with the control period. Its state is not used: the reference starts next to the
+            tool.
+        placement: pose of the virtual environment.
         feedback: (17), or None: the pose of the reference is commanded and the display closes the loop.
         derivative_cutoff: corner frequency of the filter of e' [Hz].
         largest_correction: bound of each component of c, [m/s] and [rad/s], shape (2,).
-        force_deadband: force that is subtracted from the measured one [N].
-        moment_deadband: likewise [N m].
+        force_deadband: deadband that is subtracted from the measured force [N].
+        moment_deadband: deadband that is subtracted from the measured moment [N m].
         largest_lead: distance of the reference from the tool at which it waits, [m] and [rad], shape (2,).
-        approach_time: duration of the approach from the tool's pose to the start [s]. Forces do not act meanwhile and
-            rise over the same time afterwards, since a hand may have pulled all the time.
+        approach_time: duration of the approach from the tool's pose to the start [s]. Forces do not act during the
+            approach. They rise over the same time afterwards, because the user may pull during the approach.
 
     Attributes:
-        reference: last step of the generator, at rest where it has been stopped; None before its first step.
-        motion: commanded last, without the correction of the feedback, base frame; None before the first step.
-        waiting: whether the reference does not move: during the approach, or ahead of the tool.
+        reference: last step of the generator, at rest if it was stopped; None before its first step.
+        motion: last commanded motion, without the correction of the feedback, base frame; None before the first step.
+        waiting: true while the reference does not move: during the approach, or ahead of the tool.
 
     Examples:
         >>> from admittance_constraints import AdmittanceController, ReferenceGenerator, RollingDisk
@@ -92,7 +93,7 @@ class AdmittanceController:
         self.restart()
 
     def restart(self) -> None:
-        """Forgets the motion: the reference starts anew at the next step, next to where the tool is then."""
+        """Discards the motion: at the next step the reference starts again next to the tool."""
         self.reference: Reference | None = None
         self.motion: ToolMotion | None = None
         self.waiting = True
@@ -104,7 +105,7 @@ class AdmittanceController:
     def take_over(self, old: AdmittanceController) -> None:
         """Continues from the state of another controller of the same mechanism.
 
-        Where the mechanism's dimensions have changed and its tool cannot be there, the reference starts anew.
+        If the mechanism with its new dimensions cannot reach the pose of the tool, the reference starts again.
         """
         if old.motion is None or not self.generator.agrees_with(old.generator):
             self.restart()
@@ -124,15 +125,15 @@ class AdmittanceController:
         """Computes one period.
 
         Args:
-            pose: measured, shape (7,): position [m] and quaternion (x, y, z, w), base frame.
-            wrench: of the user on the tool at the tool point, base frame, shape (6,) [N; N m].
-            external: wrench of all else that acts on the virtual tool, likewise. It is added to the user's, without
-                deadband and at once; during the approach it has no effect.
-            follows: False while the display does not obey: the reference loses its velocity and waits. Afterwards the
+            pose: measured pose of the tool, base frame, shape (7,): position [m] and quaternion (x, y, z, w).
+            wrench: wrench of the user on the tool at the tool point, base frame, shape (6,) [N; N m].
+            external: wrench of other bodies on the virtual tool at the tool point, base frame, shape (6,) [N; N m]. It
+                is added to the user's wrench without deadband and ramp; during the approach it has no effect.
+            follows: false while the display does not follow commands: the reference stops and waits. Afterwards the
                 tool approaches it as at the start.
 
         Returns:
-            The motion to command; the correction of the feedback is in its twist and acceleration.
+            Motion to command; the correction of the feedback is in its twist and acceleration.
 
         Raises:
             SingularConfigurationError: the mechanism has no unique motion here; the reference has not moved.
@@ -168,7 +169,7 @@ class AdmittanceController:
         return self._begin_approach(pose)
 
     def _begin_approach(self, pose: np.ndarray) -> ToolMotion:
-        """Begins the approach from the tool to the resting reference, unless the tool is there; gives the motion."""
+        """Begins the approach from the tool to the resting reference, unless the tool is there; returns the motion."""
         goal = self.placement.outside(*self.generator.pose)
         at_rest = ToolMotion(goal, np.zeros(6), np.zeros(6))
         self._approach, self._ramp_steps = None, 0
@@ -214,7 +215,7 @@ class AdmittanceController:
         return any(a > limit and a > b for a, b, limit in zip(lead, present, self._lead, strict=True))
 
     def _stop(self) -> None:
-        """Stops the reference where it is."""
+        """Stops the reference at its present pose."""
         assert self.motion is not None
         self.generator.stop()
         self.motion = ToolMotion(self.motion.pose, np.zeros(6), np.zeros(6))
@@ -241,14 +242,14 @@ class AdmittanceController:
             self.feedback.reset()
 
     def _correct(self, feedback: PIDFeedback, error: np.ndarray) -> np.ndarray:
-        """Integrates (17) to c, within its bound, and gives c', shape (6,)."""
+        """Integrates (17) to c within its bound; returns c', shape (6,)."""
         period, before, sum_before = self.generator.period, self._correction, feedback.error_integral
         rate = feedback.step(error, self._error_rate)
-        wanted = before + period * rate
-        self._correction = np.minimum(np.maximum(wanted, -self._bound), self._bound)
-        at_bound = self._correction != wanted
+        unbounded = before + period * rate
+        self._correction = np.minimum(np.maximum(unbounded, -self._bound), self._bound)
+        at_bound = self._correction != unbounded
         if at_bound.any():
-            drives_outwards = at_bound & (error * wanted > 0.0)
+            drives_outwards = at_bound & (error * unbounded > 0.0)
             feedback.restore(np.where(drives_outwards, sum_before, feedback.error_integral))
             rate = (self._correction - before) / period
         return np.zeros(6) if self.waiting and self._approach is None else rate
@@ -260,7 +261,7 @@ def _distances(difference: np.ndarray) -> tuple[float, float]:
 
 
 def _limits(name: str, values: ArrayLike) -> np.ndarray:
-    """Checks two numbers that are not negative."""
+    """Returns two finite numbers that are not negative; raises ValueError for others."""
     pair = finite_vector(name, values, 2).copy()
     for i, value in enumerate(pair.tolist()):
         finite_number(f"{name}[{i}]", value, minimum=0.0)

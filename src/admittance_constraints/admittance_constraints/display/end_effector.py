@@ -1,13 +1,13 @@
 """Weight and inertia of the end effector beyond the load cell (end of section II-H).
 
-The cell measures the forces of the user and of the end effector together. The Newton-Euler equations of the end
+The cell measures the sum of the forces of the user and of the end effector. The Newton-Euler equations of the end
 effector, a rigid body with mass m, centre of mass c from the tool point and inertia J about c, give the user's part:
 
     force  = cell force - m (g - a_c)
     moment = cell moment - c x m (g - a_c) + J alpha + omega x J omega
 
-all in the base frame about the tool point, with the acceleration a_c of c. Signs: a wrench is positive as it acts on
-the tool, so that the cell reads the weight m g of a body at rest without a user.
+in the base frame about the tool point, with the acceleration a_c of c. A wrench is positive as it acts on the tool, so
+that the cell reads the weight m g of a body at rest without a user.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from admittance_constraints.checks import finite_matrix, finite_number, finite_v
 
 
 class EndEffector:
-    """Rigid body that is mounted beyond the load cell.
+    """Rigid body that is mounted on the load cell, on the user's side.
 
     Args:
         mass: m [kg], not negative.
         center: centre of mass from the tool point [m], tool frame, shape (3,).
-        inertia: about the centre of mass, tool frame [kg m^2], principal moments (3,) or (3, 3).
+        inertia: inertia about the centre of mass, tool frame [kg m^2], principal moments (3,) or matrix (3, 3).
         gravity: g [m/s^2], base frame, shape (3,).
 
-    The acceleration to give is the one that the display performs while the cell is read; usually the command of the
-    step before. It closes a loop of gain m/m_virtual around the display's lag. With a virtual mass below m and a slow
-    display this loop is unstable: give a filtered acceleration, or none.
+    The methods need the acceleration of the display at the time of the measurement, usually the command of the step
+    before. This closes a loop of gain m/m_virtual around the display's lag. With a virtual mass below m and a slow
+    display the loop is unstable: use a filtered acceleration, or zero.
 
     Examples:
         >>> from admittance_constraints import EndEffector
@@ -58,9 +58,9 @@ class EndEffector:
         """Computes the cell's reading of the end effector alone, weight minus inertia, shape (6,) [N; N m].
 
         Args:
-            orientation: of the tool, unit quaternion (x, y, z, w).
-            twist: [velocity; angular velocity] of the tool, base frame, shape (6,).
-            twist_rate: its rate, shape (6,) [m/s^2; rad/s^2].
+            orientation: orientation of the tool, unit quaternion (x, y, z, w).
+            twist: [velocity; angular velocity] of the tool, base frame, shape (6,) [m/s; rad/s].
+            twist_rate: time derivative of the twist, shape (6,) [m/s^2; rad/s^2].
         """
         R = rotations.rotation_from_quaternion(orientation)
         omega = finite_vector("twist", twist, 6)[3:]

@@ -15,9 +15,9 @@ whose roots are inside the unit circle, by Jury's conditions, if and only if
 
     (k T^2 + 2 d T) (1/m - 1/M) < 4.                                                                        (a)
 
-A tool that is not lighter than the body that it pushes is stable for every contact stiffness, a lighter one up to a
-limit. For a fixed body M is infinite; a friction element on the tool that sticks with stiffness K and damping B is such
-a body. One implicit step of both has no limit. Tested in test_external.py.
+A tool that is not lighter than the body that it pushes is stable for every contact stiffness, a lighter tool up to a
+limit. For a fixed body M is infinite. A sticking friction element on the tool, with stiffness K and damping B, acts as
+a fixed body with k = K and d = B. One implicit step of tool and body would have no limit. Tested in test_external.py.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class ContactForces(Protocol):
         period: duration of the step [s].
         body_a, body_b: numbers of the two bodies of each contact, shape (m,).
         position: of the contact points [m], x, y, z of each point, shape (3 m,) or as an array (m, 3).
-        normal: from a to b, likewise.
-        normal_impulse: on b along the normal [N s], shape (m,).
-        tangential_impulse: on b [N s], like `position`.
+        normal: unit normals from a to b, with the shape of `position`.
+        normal_impulse: impulses on b along the normal [N s], shape (m,).
+        tangential_impulse: tangential impulses on b [N s], with the shape of `position`.
     """
 
     period: float
@@ -61,22 +61,22 @@ class FrictionForce(Protocol):
     """Friction at the tool point, with a field of haptic_msgs/FrictionState.
 
     Attributes:
-        force: against the motion [N], base frame, shape (3,).
+        force: friction force in the direction of sliding [N], base frame, shape (3,); -force acts on the tool.
     """
 
     force: ArrayLike
 
 
 class ExternalForces:
-    """Computes the wrench of contacts and frictions on the tool.
+    """Wrench of contacts and friction forces on the tool.
 
     Args:
         body: number of the tool's body in the world.
         position: origin of the world in the display's base frame [m], shape (3,).
-        orientation: of the world, world to base, quaternion (x, y, z, w).
+        orientation: orientation of the world, world to base, quaternion (x, y, z, w).
 
     Raises:
-        ValueError: wrong shape, or no unit quaternion.
+        ValueError: wrong shape, or not a unit quaternion.
 
     Examples:
         >>> from types import SimpleNamespace
@@ -91,17 +91,17 @@ class ExternalForces:
         self, body: int, position: ArrayLike = (0.0, 0.0, 0.0), orientation: ArrayLike = (0.0, 0.0, 0.0, 1.0)
     ) -> None:
         self.body = body
-        self._place = DisplayTransform(position, orientation)
+        self._world = DisplayTransform(position, orientation)
 
     def wrench(
         self, contacts: Iterable[ContactForces], frictions: Iterable[FrictionForce], point: np.ndarray
     ) -> np.ndarray:
-        """Adds all contacts and frictions.
+        """Adds the wrenches of all contacts and friction forces.
 
         Args:
-            contacts: of the world, each one step.
-            frictions: of dimension 3, axes of the base; they act at the tool point.
-            point: the tool point (3,) [m], base frame.
+            contacts: contacts of the world, one entry per step of the world.
+            frictions: friction forces (3,) in the base frame; they act at the tool point.
+            point: tool point [m], base frame, shape (3,).
 
         Returns:
             [force; moment] at the tool point (6,) [N; N m], base frame.
@@ -109,9 +109,9 @@ class ExternalForces:
         Raises:
             ValueError: a friction of another dimension, or a number that is not finite.
         """
-        place, total = self._place, np.zeros(6)
+        world, total = self._world, np.zeros(6)
         for found in contacts:
-            total += place.vector(contact_wrench(found, self.body, place.rotation.T @ (point - place.position)))
+            total += world.vector(contact_wrench(found, self.body, world.rotation.T @ (point - world.position)))
         for friction in frictions:
             total[:3] -= finite_vector("friction force", friction.force, 3)
         return finite_vector("external wrench", total, 6)
@@ -121,9 +121,9 @@ def contact_wrench(contacts: ContactForces, body: int, point: np.ndarray) -> np.
     """Computes the mean wrench of all contacts of a body over a step of its world.
 
     Args:
-        contacts: of one step.
-        body: its number.
-        point: reference point of the moment (3,) [m], world frame.
+        contacts: contacts of one step.
+        body: number of the body.
+        point: reference point of the moment [m], world frame, shape (3,).
 
     Returns:
         [force; moment] on the body (6,) [N; N m], world frame.
@@ -148,11 +148,11 @@ def contact_wrench(contacts: ContactForces, body: int, point: np.ndarray) -> np.
     for k, (a, b) in enumerate(zip(contacts.body_a, contacts.body_b, strict=True)):
         if a != body and b != body:
             continue
-        share, i = (1.0 if b == body else -1.0) / contacts.period, 3 * k  # arrays of a few numbers would cost more
-        push = contacts.normal_impulse[k]
-        fx = share * (push * normal[i] + tangential[i])
-        fy = share * (push * normal[i + 1] + tangential[i + 1])
-        fz = share * (push * normal[i + 2] + tangential[i + 2])
+        rate, i = (1.0 if b == body else -1.0) / contacts.period, 3 * k  # arrays of a few numbers would cost more
+        impulse = contacts.normal_impulse[k]
+        fx = rate * (impulse * normal[i] + tangential[i])
+        fy = rate * (impulse * normal[i + 1] + tangential[i + 1])
+        fz = rate * (impulse * normal[i + 2] + tangential[i + 2])
         x, y, z = position[i] - x0, position[i + 1] - y0, position[i + 2] - z0
         wrench += fx, fy, fz, y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
     return wrench
@@ -162,11 +162,11 @@ def split_number(mass: float, stiffness: float, damping: float, period: float, b
     """Computes the left side of (a), stable below `SPLIT_LIMIT`; negative if the tool is heavier than the body.
 
     Args:
-        mass: of the tool m [kg].
-        stiffness: of the contact k [N/m].
-        damping: of the contact d [N s/m].
+        mass: mass m of the tool [kg].
+        stiffness: stiffness k of the contact [N/m].
+        damping: damping d of the contact [N s/m].
         period: T [s].
-        body_mass: M [kg].
+        body_mass: mass M of the body [kg].
 
     Raises:
         ValueError: a number is out of its range; the message names it.

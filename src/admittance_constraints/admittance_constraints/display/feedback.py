@@ -1,7 +1,7 @@
 """Feedback of the manipulandum onto the reference, eqs. (17), (18), with anti-windup.
 
-The error is formed either in task coordinates, as in the paper, or between poses as position and rotation vector,
-which has no singular angles. A display with poses at its interface uses the second.
+The error is either a difference of task coordinates, as in the paper, or a difference of poses as position and rotation
+vector, which has no singular angles. A display with poses at its interface uses the second form.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class PIDFeedback:
 
     Args:
         proportional: K_p [1/s^2], a number, shape (6,) or (6, 6).
-        integral: K_i [1/s^3], likewise.
-        derivative: K_d [1/s], likewise.
+        integral: K_i [1/s^3], a number, shape (6,) or (6, 6).
+        derivative: K_d [1/s], a number, shape (6,) or (6, 6).
         period: T [s].
         limit: bound of each component of xddot_fb [m/s^2; rad/s^2], a number or shape (6,); inf if not given.
-            The integral does not grow in a direction whose component is at its bound, unless the error would bring it
-            back (conditional integration).
+            The integral does not grow in a direction whose component is at its bound, unless the error reduces the
+            component (conditional integration).
 
     Examples:
         >>> import numpy as np
@@ -83,18 +83,18 @@ class PIDFeedback:
         """
         e, rate = finite_vector("error", error, _SIZE), finite_vector("error_rate", error_rate, _SIZE)
         grown = self._sum + self.period * e
-        wanted = self.proportional @ e + self.integral @ grown + self.derivative @ rate
-        self.saturated = np.abs(wanted) > self.limit
+        unbounded = self.proportional @ e + self.integral @ grown + self.derivative @ rate
+        self.saturated = np.abs(unbounded) > self.limit
         if self.saturated.any():
-            drives_outwards = (self.integral @ e) * np.sign(wanted) > 0.0
+            drives_outwards = (self.integral @ e) * np.sign(unbounded) > 0.0
             stopped = self.saturated & drives_outwards
             if stopped.any():  # the part of e that drives the components at their bounds is not integrated
                 blocked = self.integral[stopped]
                 e_integrated = e - np.linalg.pinv(blocked) @ (blocked @ e)
                 grown = self._sum + self.period * e_integrated
-                wanted = self.proportional @ e + self.integral @ grown + self.derivative @ rate
+                unbounded = self.proportional @ e + self.integral @ grown + self.derivative @ rate
         self._sum = grown
-        return np.clip(wanted, -self.limit, self.limit)
+        return np.clip(unbounded, -self.limit, self.limit)
 
 
 def task_error(reference: Reference, x: ArrayLike, x_velocity: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

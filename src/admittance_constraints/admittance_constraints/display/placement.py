@@ -1,4 +1,4 @@
-"""Fixed transforms from the mechanism's frame to the display's base, and from the hand to the mechanism's tool."""
+"""Fixed transforms between the mechanism's spatial frame and the display's base frame, and between their tools."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class DisplayTransform:
 
     Args:
         position: origin of the spatial frame [m], base frame, shape (3,).
-        orientation: of the spatial frame, spatial to base, quaternion (x, y, z, w); its length is brought to 1.
-        tool_orientation: of the virtual tool's body frame, body to display's tool, quaternion likewise. Both tool
-            frames have the same origin.
+        orientation: orientation of the spatial frame, spatial to base, quaternion (x, y, z, w); it is normalised.
+        tool_orientation: orientation of the virtual tool's body frame, body to display's tool, quaternion
+            (x, y, z, w); it is normalised. Both tool frames have the same origin.
 
     Attributes:
         position: see the argument.
-        rotation: of the spatial frame, spatial to base, shape (3, 3).
+        rotation: rotation matrix of the spatial frame, spatial to base, shape (3, 3).
 
     Raises:
         ValueError: wrong shape, or the length of a quaternion differs from 1 by more than rounding to two digits.
@@ -58,12 +58,12 @@ class DisplayTransform:
         return np.asarray(vector.reshape(2, 3) @ self.rotation.T).ravel()
 
     def inside(self, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gives position and quaternion of the virtual tool, spatial frame, for a pose (7,) of the display's tool."""
+        """Returns position and quaternion of the virtual tool, spatial frame, for a pose (7,) of the display's tool."""
         Q = rotations.quaternion_product(rotations.quaternion_product(self._inverse, pose[3:]), self._tool)
         return self.rotation.T @ (pose[:3] - self.position), Q
 
     def outside(self, position: np.ndarray, orientation: np.ndarray) -> np.ndarray:
-        """Gives the pose (7,) of the display's tool, base frame, for position and quaternion of the virtual tool."""
+        """Returns the pose (7,) of the display's tool, base frame, for position and quaternion of the virtual tool."""
         Q = rotations.quaternion_product(
             rotations.quaternion_product(self._orientation, orientation), self._tool_inverse
         )

@@ -1,6 +1,6 @@
-"""Accelerations and multipliers of a constrained mechanism, eqs. (11) to (13), as they stand in the paper.
+"""Accelerations and multipliers of a constrained mechanism, eqs. (11) to (13), in the form of the paper.
 
-This is the readable form; `chart` has the same equations as compiled code.
+`chart` has the same equations as compiled code.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def solve_accelerations(
     """Solves M qddot + C qdot = tau + A^T lambda with A qddot + (dA/dt) qdot = 0.
 
     Args:
-        mechanism: n coordinates, m constraints.
+        mechanism: mechanism with n coordinates and m constraints.
         q: coordinates, shape (n,).
-        qdot: rates, shape (n,); they need not satisfy A qdot = 0.
+        qdot: velocities, shape (n,); they need not satisfy A qdot = 0.
         tau: all generalised forces except those of the constraints, shape (n,): f_q - tau_d - tau_s - g. The
             mechanism's own part is `mechanism.passive_force(q, qdot)`.
 

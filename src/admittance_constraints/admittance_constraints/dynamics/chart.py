@@ -25,9 +25,9 @@ from admittance_constraints.model.mechanism import Mechanism
 
 #: f_x (6) and the wrench [force; moment] in the base frame (6)
 FORCE = 2 * TASK
-#: Newton steps to the submanifold: integration leaves an error of the order of T^2, and each step squares it
+#: number of Newton steps to the submanifold: the error of integration is of the order of T^2, each step squares it
 NEWTON_STEPS = 4
-#: if the last step of an iteration is below this [m], [rad], the next one is below rounding
+#: bound of the last step of a converged iteration [m], [rad]; the next step would be below rounding
 CONVERGED = 1e-8
 
 
@@ -56,11 +56,11 @@ class Chart:
     """Functions of one mechanism, described in the module's docstring.
 
     Args:
-        mechanism: to be rendered.
+        mechanism: rendered mechanism.
         projection: "symmetric", "orthogonal" or "off", see `ReferenceGenerator`.
-        about_pose: True for the chart about the present pose, of a rigid body.
+        about_pose: true for the chart about the present pose, of a rigid body.
         hold: "zero" or "linear", see `ReferenceGenerator`.
-        with_response: whether steps output the response to impulses, which friction needs.
+        with_response: true if steps output the response to impulses, which friction needs.
     """
 
     def __init__(
@@ -112,11 +112,10 @@ class Chart:
         return function("constrained", [s.q, self.force, self.p, s.pose], [part, wrench], ["part", "wrench"])
 
     def constrained_part(self, q: ca.MX, force: ca.MX, p: ca.MX, pose: ca.MX) -> tuple[ca.MX, ca.MX]:
-        """Gives the part of f_q, and of the force, that inner stages leave to the constraints if the force is held.
+        """Computes the parts of f_q and of the force along the constraints at q; zero unless the force is held.
 
-        A force that presses on a constraint and is held in space while the constraint rotates gets a component along
-        the motion: a negative damping of (force) T / (2 radius). The constraints therefore bear throughout the step
-        the part that they bear at its beginning.
+        A constant force on a constraint that rotates during the step would get a component along the motion, a
+        negative damping of (force) T / (2 radius). Inner stages of a step therefore omit this constrained part.
         """
         if self.hold != "zero" or not self.m:
             return ca.MX.zeros(self.n), ca.MX.zeros(FORCE)
@@ -213,8 +212,8 @@ class Chart:
     def _symmetric(self) -> ca.Function:
         """(q before, q after, velocity after the free forces, z after) -> qdot and zdot with A qdot = 0 after.
 
-        The constraint impulse acts along the rows of A half-way, qdot = v + M^-1 A_mid^T Lambda. It neither adds nor
-        removes energy while the constraint rotates.
+        The constraint impulse acts along the rows of A at the middle of the step, qdot = v + M^-1 A_mid^T Lambda. It
+        neither adds nor removes energy while the constraint rotates.
         """
         s = self.system
         old, new, v = (ca.SX.sym(name, self.n) for name in ("old", "new", "v"))
@@ -325,7 +324,7 @@ class Chart:
 
     @cached_property
     def output(self) -> ca.Function:
-        """All numbers of a state besides z and q."""
+        """(z, zdot, q, qdot, p, pose) -> x, xdot, orientation, twist, residuals and energies."""
         s = self.system
         x, xdot = s.x, ca.mtimes(s.task_jacobian, s.qdot)
         if self.parametrised:  # x_r = psi(z), line 12

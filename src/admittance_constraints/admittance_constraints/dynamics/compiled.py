@@ -50,7 +50,7 @@ class NoCompilerError(ConstraintError, RuntimeError):
 
 
 def build_library(source: str) -> Path:
-    """Gives the shared library of a C source, compiled now or found in the cache.
+    """Compiles a C source to a shared library, or finds it in the cache; returns its path.
 
     Raises:
         NoCompilerError: no compiler is found, or it failed; the message has the first line of its output.
@@ -82,13 +82,13 @@ class Step:
     Args:
         function: the CasADi function; all four inputs and both outputs dense columns.
         checksum, health: indices of the result; after a good step the first is finite, the second above `threshold`.
-        threshold: see health.
-        compiled: False runs in CasADi's virtual machine.
+        threshold: smallest health of a good step.
+        compiled: false runs in CasADi's virtual machine.
 
     Attributes:
         state, start, end, parameters: input buffers; the caller writes them before `run`.
         new_state, result: output buffers, overwritten by `run`.
-        is_compiled: whether machine code runs.
+        is_compiled: true if machine code runs.
     """
 
     def __init__(self, function: ca.Function, *, checksum: int, health: int, threshold: float, compiled: bool) -> None:

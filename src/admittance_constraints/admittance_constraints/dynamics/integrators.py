@@ -13,7 +13,7 @@ import casadi as ca
 from admittance_constraints.dynamics.chart import CONVERGED, Chart, Prediction
 from admittance_constraints.errors import MechanismError
 
-#: fixed-point steps of the midpoint rule; each gains a factor of about T times the velocity's rate of change
+#: fixed-point steps of the midpoint rule; each reduces the error by about T times the velocity's rate of change
 _MIDPOINT_STEPS = 10
 
 

@@ -15,7 +15,7 @@ from admittance_constraints.model.mechanism import Mechanism
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of the fields in a vector."""
+    """Positions of the fields in a vector."""
 
     slices: dict[str, slice]
     size: int
@@ -45,15 +45,15 @@ def step_function(
     """Makes the function (state, force at the start, force at the end, (period, parameters)) -> (state, result).
 
     Args:
-        mechanism: to be rendered.
-        integrator: name of one of `integrators.RULES`.
+        mechanism: rendered mechanism.
+        integrator: name in `integrators.RULES`.
         projection: see `Chart`.
         about_pose: see `Chart`.
         hold: see `Chart`.
         with_response: see `Chart`.
     """
     if about_pose and projection == "symmetric":
-        projection = "orthogonal"  # about a rotating body, half-way is no better than the end
+        projection = "orthogonal"  # about a rotating body, the middle of the step is no better than its end
     c = Chart(mechanism, projection=projection, about_pose=about_pose, hold=hold, with_response=with_response)
     return _step_about_pose(c, RULES[integrator]) if about_pose else _step_in_coordinates(c, RULES[integrator])
 

@@ -13,13 +13,13 @@ from admittance_constraints.model.mechanism import Mechanism
 
 
 def constraint_inverse(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
-    """A~ = M^-1 A^T (A M^-1 A^T)^-1, shape (n, m): the right inverse of A that is weighted with the inertia.
+    """Computes A~ = M^-1 A^T (A M^-1 A^T)^-1, shape (n, m), the right inverse of A weighted with the inertia.
 
-    -A~ (dA/dt) qdot is the acceleration that the constraints alone make.
+    -A~ (dA/dt) qdot is the acceleration due to the constraints alone.
 
     Args:
-        mechanism: n coordinates, m constraints.
-        q: Coordinates, shape (n,).
+        mechanism: mechanism with n coordinates and m constraints.
+        q: coordinates, shape (n,).
 
     Raises:
         SingularConfigurationError: M or A M^-1 A^T is singular at q.
@@ -42,11 +42,11 @@ def constraint_inverse(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
 
 
 def unconstrained_projection(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
-    """P_u = 1 - A^T (A M^-1 A^T)^-1 A M^-1, shape (n, n): the part of generalised forces that does work.
+    """Computes P_u = 1 - A^T (A M^-1 A^T)^-1 A M^-1, shape (n, n), which projects to the forces that do work.
 
     Args:
-        mechanism: n coordinates.
-        q: Coordinates, shape (n,).
+        mechanism: mechanism with n coordinates.
+        q: coordinates, shape (n,).
 
     Raises:
         SingularConfigurationError: M or A M^-1 A^T is singular at q.
@@ -64,17 +64,17 @@ def unconstrained_projection(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
 
 
 def task_space_inertia(mechanism: Mechanism, q: ArrayLike) -> np.ndarray:
-    """M'(q) = J^-T M J^-1 (6, 6) with J = dphi/dq: the inertia in the coordinates of the task space (Fig. 1).
+    """Computes M'(q) = J^-T M J^-1 (6, 6) with J = dphi/dq, the inertia in task-space coordinates (Fig. 1).
 
-    Of a mechanism with fewer than six coordinates the pseudoinverse of J is taken: M' has the kinetic energy of every
-    motion that the mechanism can make, and is zero across them.
+    For a mechanism with fewer than six coordinates J^-1 is the pseudoinverse. Then M' gives the kinetic energy of every
+    motion that the mechanism can make, and is zero in the orthogonal directions.
 
     Args:
-        mechanism: n coordinates.
-        q: Coordinates, shape (n,).
+        mechanism: mechanism with n coordinates.
+        q: coordinates, shape (n,).
 
     Raises:
-        SingularConfigurationError: J has not full column rank at q, as where its angles are singular.
+        SingularConfigurationError: J does not have full column rank at q, e.g. where its angles are singular.
 
     Examples:
         >>> from admittance_constraints import RollingDisk, task_space_inertia

@@ -1,10 +1,11 @@
 """Algorithm 1 of Faulring et al. in NumPy, line by line: the readable reference of the compiled `ReferenceGenerator`.
 
-`algorithm1_step` is the algorithm as printed. A `ReferenceGenerator` with the integrator "algorithm1" and the velocity
-projection "off" computes the same to rounding, more than a hundred times faster; the tests compare the two step by
-step. `project_velocity_of` is the addition of the generator's other velocity projections, which the paper lacks.
+`algorithm1_step` is the algorithm of the paper without changes. A `ReferenceGenerator` with the integrator "algorithm1"
+and the velocity projection "off" gives the same results to rounding, more than a hundred times faster; the tests
+compare both step by step. `project_velocity_of` has the other velocity projections of the generator, which are not in
+the paper.
 
-The loop of the paper (lines 2, 3, 13 and 15 to 19) measures the display and closes the feedback; it is
+The loop of the paper (lines 2, 3, 13 and 15 to 19) measures the display and closes the feedback, see
 `display.controller`.
 """
 
@@ -25,9 +26,9 @@ class Algorithm1State:
 
     Attributes:
         z: parameters of the holonomic submanifold, shape (nz,).
-        z_velocity: shape (nz,).
+        z_velocity: time derivative of z, shape (nz,).
         q: coordinates of the mechanism, shape (n,).
-        q_velocity: shape (n,).
+        q_velocity: time derivative of q, shape (n,).
     """
 
     z: np.ndarray
@@ -42,11 +43,11 @@ class Algorithm1Step(Algorithm1State):
 
     Attributes:
         x: reference x_r after the step, shape (6,), line 12.
-        x_velocity: its rate, shape (6,), line 12.
-        q_acceleration: at the beginning of the step, shape (n,), (13).
+        x_velocity: time derivative of x_r, shape (6,), line 12.
+        q_acceleration: acceleration of q at the beginning of the step, shape (n,), (13).
         multipliers: constraint forces lambda at the beginning, shape (m,), (11).
         x_acceleration: feedforward at the beginning, shape (6,), (14).
-        z_acceleration: at the beginning, shape (nz,), (16).
+        z_acceleration: acceleration of z at the beginning, shape (nz,), (16).
     """
 
     x: np.ndarray
@@ -61,9 +62,9 @@ def algorithm1_start(mechanism: Mechanism, z: ArrayLike, z_velocity: ArrayLike |
     """Initialises the state, line 1.
 
     Args:
-        mechanism: with a parametrisation psi(z), or without holonomic constraints.
+        mechanism: mechanism with a parametrisation psi(z), or without holonomic constraints.
         z: z_o, shape (nz,).
-        z_velocity: shape (nz,); zero, as in the paper, if not given.
+        z_velocity: velocity of z, shape (nz,); default: zero, as in the paper.
 
     Raises:
         SingularConfigurationError: phi^-1(psi(z)) does not exist.
@@ -80,8 +81,8 @@ def algorithm1_step(
     """Computes one timestep, lines 4 to 12 and 14.
 
     Args:
-        mechanism: with a parametrisation psi(z), or without holonomic constraints.
-        state: at the beginning of the step.
+        mechanism: mechanism with a parametrisation psi(z), or without holonomic constraints.
+        state: state at the beginning of the step.
         task_force: f_x of the user on the tool, shape (6,), dual to the task coordinates x [N; N m].
         period: T [s].
 
@@ -112,7 +113,7 @@ def project_velocity_of(
     *,
     symmetric: bool,
 ) -> Algorithm1Step:
-    """Projects the velocity after a step onto A qdot = 0, which the printed algorithm does not keep.
+    """Projects the velocity after a step onto A qdot = 0, which the algorithm of the paper does not preserve.
 
     Args:
         step: computed by `algorithm1_step` with the other arguments.
@@ -120,9 +121,9 @@ def project_velocity_of(
         state: see `algorithm1_step`.
         task_force: see `algorithm1_step`.
         period: see `algorithm1_step`.
-        symmetric: True replaces the constraint impulse of the step by one along the rows of A half-way, if the
-            mechanism has nonholonomic constraints; a constraint that rotates then takes no energy. False changes the
-            velocity by the projection of least kinetic energy alone.
+        symmetric: true replaces the constraint impulse of the step by one along the rows of A at the middle of the
+            step, if the mechanism has nonholonomic constraints; a rotating constraint then does no work. False only
+            applies the projection of least kinetic energy.
     """
     m, T = mechanism, period
     q, qdot = state.q, state.q_velocity

@@ -1,14 +1,13 @@
 """Friction on the free directions: laws that oppose the tool's motion tangential to the constraints.
 
 The paper renders viscous damping (section II-E). Dry friction evaluated at the last velocity would chatter at rest.
-Here it is implicit: v* is the velocity of the tool after the step without friction, W its response to an impulse. The
-force f and the velocity v after the step satisfy together
+Here friction is implicit: v* is the velocity of the tool after the step without friction, W its response to an impulse.
+The force f and the velocity v after the step satisfy
 
     v = v* - T W f,   f = g(|v|) v/|v| while sliding,   |f| <= g(0) at v = 0,
 
-the vector form of Kikuuwe et al. (52) with the matrix T W = T J M^-1 P_u J^T instead of the scalar Z. Constraint
-forces do not enter: for a friction that grows with the normal force (Coulomb's with a coefficient) the user sets the
-breakaway force.
+the vector form of Kikuuwe et al. (52) with the matrix T W = T J M^-1 P_u J^T instead of the scalar Z. Friction does not
+depend on constraint forces: for Coulomb friction with a coefficient the user sets the breakaway force.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy as np
 from admittance_constraints.generation import friction_kernel
 from haptic_friction.laws.law import FrictionLaw
 
-#: stands for a law that is not given
+#: coefficients in place of a law that is not given
 _NONE = np.zeros((1, 2))
 
 
@@ -30,9 +29,9 @@ class FrictionSolution:
 
     Attributes:
         wrench: [force; moment] on the tool against its motion, base frame, shape (6,) [N; N m].
-        sticking: whether every element sticks. If one of two elements slides and the other sticks, the velocity of
+        sticking: true if every element sticks. If one of two elements slides and the other sticks, the velocity of
             the second is zero to the convergence of their iteration (1e-14 of the force), not exactly.
-        at_rest: whether they stick and leave no free direction, so that the mechanism does not move.
+        at_rest: true if all elements stick and no free direction remains, so that the mechanism does not move.
     """
 
     wrench: np.ndarray
@@ -48,7 +47,7 @@ class FreeDirectionFriction:
         rotation: isotropic law on the tool's angular velocity [N m, rad/s], or None.
 
     Raises:
-        ValueError: neither is given, or one is no isotropic law.
+        ValueError: neither is given, or one is not an isotropic law.
 
     Examples:
         >>> from admittance_constraints import FreeDirectionFriction, ReferenceGenerator, RollingDisk
@@ -81,8 +80,8 @@ class FreeDirectionFriction:
 
         Args:
             velocity: v* in the free coordinates after the step without friction, shape (k,).
-            mobility: their acceleration per wrench on the tool, shape (k, 6).
-            twist: the tool's twist per velocity, shape (6, k).
+            mobility: acceleration of the free coordinates per wrench on the tool, shape (k, 6).
+            twist: twist of the tool per velocity of the free coordinates, shape (6, k).
             period: T [s].
             freedoms: number of free directions, n - m.
 

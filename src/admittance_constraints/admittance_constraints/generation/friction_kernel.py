@@ -1,7 +1,7 @@
 """The equation of friction on the free directions in compiled form, see `friction`.
 
-One element of friction has three rows: the tool's velocity or its angular velocity. With two elements all six rows
-stick together, or the elements are solved in turn until their forces stay as they are (block Gauss-Seidel).
+One friction element has three rows: the tool's velocity or its angular velocity. With two elements all six rows
+stick together, or the elements are solved alternately until their forces converge (block Gauss-Seidel).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from haptic_friction.laws.projection import project_principal
 
 #: eigenvalues of W below this fraction of the largest are directions that the constraints forbid
 _FORBIDDEN = 1e-9
-#: most sweeps over two elements, each some microseconds, and sweeps between two extrapolations
+#: largest number of sweeps over two elements, each some microseconds, and sweeps between two extrapolations
 _SWEEPS, _EXTRAPOLATED = 2000, 8
 _TINY = 1e-300
 
@@ -27,18 +27,19 @@ def solve(
     """Writes the friction of one step.
 
     Args:
-        codes: Of the laws of translation and rotation, as `FrictionLaw.kernel_code`.
-        coefficients: Theirs, shapes (1, .).
-        acts: Whether there is the law.
-        velocity: v* in the free coordinates (k,).
-        mobility: Their acceleration per wrench on the tool (k, 6).
-        twist: The tool's twist per velocity (6, k).
-        period: T, s.
-        wrench: Of the friction on the tool (6,), N, N m; written.
-        largest: Largest eigenvalue of T W of each law (2,), m/(N s), rad/(N m s); not of two laws that stick together.
+        codes: codes of the laws of translation and rotation, `FrictionLaw.kernel_code`.
+        coefficients: coefficients of the laws, shapes (1, .).
+        acts: flags of the laws that are given.
+        velocity: v* in the free coordinates, shape (k,).
+        mobility: acceleration of the free coordinates per wrench on the tool, shape (k, 6).
+        twist: twist of the tool per velocity of the free coordinates, shape (6, k).
+        period: T [s].
+        wrench: result, wrench of the friction on the tool [N; N m], shape (6,).
+        largest: result, largest eigenvalue of T W of each law [m/(N s)], [rad/(N m s)], shape (2,); not written for
+            two laws that stick together.
 
     Returns:
-        Whether all elements stick, and the number of directions in which the elements' rows can move.
+        Flag of sticking of all elements, and number of directions in which the elements' rows can move.
     """
     forces = np.zeros(6)
     if not (acts[0] and acts[1]):
@@ -65,7 +66,7 @@ def solve(
             break
         ratio = np.sum(step * last) / max(np.sum(last * last), _TINY)
         if sweep % _EXTRAPOLATED == _EXTRAPOLATED - 1 and 0.0 < ratio < 1.0:
-            forces += ratio / (1.0 - ratio) * step  # the limit of steps that go on to shrink by this ratio
+            forces += ratio / (1.0 - ratio) * step  # the limit of steps that keep shrinking by this ratio
     wrench[:] = -forces
     return False, len(values)
 
@@ -75,10 +76,10 @@ def _solve_element(
     code: int | None, coefficients: np.ndarray, first: int, velocity: np.ndarray, mobility: np.ndarray,
     twist: np.ndarray, period: float, forces: np.ndarray,
 ) -> tuple[bool, int, float]:  # fmt: skip
-    """Writes the force of the element whose rows begin at `first`, under that of the other element.
+    """Writes the force of the element whose rows begin at `first`, for a given force of the other element.
 
     Returns:
-        Whether it sticks, the number of directions in which its rows can move, and the largest eigenvalue of its T W.
+        Flag of sticking, number of directions in which the rows can move, and largest eigenvalue of the element's T W.
     """
     own = slice(first, first + 3)
     forces[own] = 0.0
@@ -86,7 +87,7 @@ def _solve_element(
     values, vectors = _principal(period * (rows @ columns))
     y = vectors.T.copy() @ (rows @ (velocity - period * (mobility @ forces)))
     n = len(values)
-    z, padded = np.ones((1, 3)), np.zeros(3)  # a direction that cannot move has no force: any eigenvalue will do
+    z, padded = np.ones((1, 3)), np.zeros(3)  # a direction that cannot move has no force for any eigenvalue
     z[0, :n], padded[:n] = values, y
     force, sticks = project_principal(code, coefficients, 0, (padded[0], padded[1], padded[2]), z, 0, 0)
     for k in range(n):
@@ -97,7 +98,7 @@ def _solve_element(
 
 @njit(cache=True, error_model="numpy")
 def _principal(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues and eigenvectors of a symmetric matrix Z, positive semidefinite, but for those that are zero."""
+    """Computes the nonzero eigenvalues of a symmetric, positive semidefinite matrix Z, and their eigenvectors."""
     values, vectors = np.linalg.eigh(0.5 * (Z + Z.T))
     first = 0
     while first < len(values) and values[first] <= _FORBIDDEN * max(values[-1], _TINY):

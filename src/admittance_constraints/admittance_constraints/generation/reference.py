@@ -1,4 +1,4 @@
-"""Results of the reference generator: of one step, of many steps, and the state that steps depend on."""
+"""Results of the reference generator for one step and many steps, and the state of the generator."""
 
 from __future__ import annotations
 
@@ -53,22 +53,22 @@ class _Fields:
 class Reference(_Fields):
     """Result of one step. Arrays are views of one copy made in that step and do not change later.
 
-    Position and velocity fields hold after the step, accelerations and multipliers at its beginning, where the
+    Positions and velocities are those after the step, accelerations and multipliers those at its beginning, when the
     force was measured, as in Algorithm 1 (lines 8, 12).
 
     Attributes:
         z, z_velocity, z_acceleration: parameters of the submanifold, shape (nz,); (16).
         q, q_velocity, q_acceleration: coordinates, shape (n,); (13).
         multipliers: lambda, shape (m,), (11), in the order of `mechanism.constraint_names`.
-        x, x_velocity, x_acceleration: x_r and its rates, shape (6,); x_acceleration is the feedforward (14).
+        x, x_velocity, x_acceleration: x_r and its derivatives, shape (6,); x_acceleration is the feedforward (14).
         orientation: quaternion (x, y, z, w) of the tool, base frame.
         twist: [velocity; angular velocity] of the tool, base frame, shape (6,) [m/s; rad/s].
-        twist_rate: its feedforward rate, shape (6,) [m/s^2; rad/s^2].
+        twist_rate: feedforward of the twist's derivative, shape (6,) [m/s^2; rad/s^2].
         holonomic_residual: largest |H'| of the constraints, in their units.
         velocity_residual: largest |A qdot|.
         kinetic_energy, potential_energy: T, V [J].
-        friction_force: on the tool by the friction option, shape (6,), [force; moment], base frame.
-        sticking: whether every friction element sticks; False without friction.
+        friction_force: [force; moment] of the friction option on the tool, base frame, shape (6,) [N; N m].
+        sticking: true if every friction element sticks; false without friction.
 
     Examples:
         >>> from admittance_constraints import ReferenceGenerator, RollingDisk
@@ -91,7 +91,7 @@ class Reference(_Fields):
     potential_energy = _scalar("potential_energy")
 
     def at_rest(self) -> Reference:
-        """Gives the same configuration without velocities, accelerations, constraint forces and friction."""
+        """Returns the same configuration without velocities, accelerations, constraint forces and friction."""
         data = self._data.copy()
         for name in _OF_MOTION:
             data[self._slices[name]] = 0.0
@@ -128,11 +128,11 @@ class Trajectory(_Fields):
 
 @dataclass(frozen=True)
 class GeneratorState:
-    """All that a step depends on; `ReferenceGenerator.restore` returns to it to the last bit.
+    """State of a `ReferenceGenerator`; `ReferenceGenerator.restore` restores it to the last bit.
 
     Attributes:
         vector: state of the compiled step.
-        force: of the step before, [f_x; wrench], shape (12,); None before the first step.
+        force: force of the step before, [f_x; wrench], shape (12,); None before the first step.
         steps: number of steps since the start.
 
     Examples:

@@ -1,7 +1,7 @@
 """The reference that an admittance display follows: Algorithm 1 as an object with state.
 
-Per period: the force on the tool in, the reference x_r, its velocity, and the feedforward acceleration out. The step
-is machine code; `algorithm1` has the same algorithm in readable form. The feedback of (17), (18) is in
+Each period takes the force on the tool and returns the reference x_r, its velocity, and the feedforward acceleration.
+The step is machine code; `algorithm1` has the same algorithm in readable form. The feedback of (17), (18) is in
 `display.feedback`, the correction of the measured force in `display.end_effector`.
 """
 
@@ -42,25 +42,25 @@ class ReferenceGenerator:
     """Algorithm 1 for one mechanism.
 
     Args:
-        mechanism: to be rendered.
+        mechanism: rendered mechanism.
         period: T [s].
         z: start, shape (nz,); the mechanism's nominal point, or zero, if not given.
-        z_velocity: its rate, shape (nz,); zero if not given. A velocity that violates a nonholonomic constraint is
-            projected onto it, with a warning if that changes it by more than rounding, unless velocity_projection is
-            off.
+        z_velocity: velocity of z at the start, shape (nz,); zero if not given. A velocity that violates a nonholonomic
+            constraint is projected onto it, unless velocity_projection is off, with a warning if the change is more
+            than rounding.
         q: configuration near which phi^-1(psi(z)) is searched for, shape (n,).
         integrator: "rk4", "midpoint" (variational, implicit, order 2), "symplectic_euler", or "algorithm1", the
             paper's line 11, of order one. If not given, "rk4", and with friction "algorithm1".
-        velocity_projection: every step ends with A qdot = 0. "orthogonal" removes the error that integration leaves in
-            A qdot with the least kinetic energy. "symmetric" (True, the default) also lets the constraint impulse of
-            "algorithm1" and "symplectic_euler" act along the rows of A half-way, so that a constraint that rotates
-            takes no energy (quaternions and friction use "orthogonal" instead). "off" (False) is the paper's literal
-            form, whose rolling constraint drifts.
+        velocity_projection: projection of the velocity after each step onto A qdot = 0. "orthogonal" removes the
+            integration error of A qdot with the least kinetic energy. "symmetric" (True, the default) also applies the
+            constraint impulse of "algorithm1" and "symplectic_euler" along the rows of A at the middle of the step. A
+            rotating constraint then does no work. Quaternions and friction use "orthogonal" instead. "off" (False) is
+            the form of the paper, whose rolling constraint drifts.
         orientation: "euler" integrates the mechanism's coordinates; "quaternion" integrates a rigid body's pose,
-            which has no singular orientation; projection then keeps the submanifold.
-        force_hold: "zero" holds the force over the period, and the part that the constraints bear rotates with them.
+            which has no singular orientation, and a projection keeps it on the submanifold.
+        force_hold: "zero" holds the force over the period, and its constrained part rotates with the constraints.
             "linear" extrapolates it from the last two, which makes "midpoint" and "rk4" accurate to second order for
-            a force that changes, and amplifies its noise. Rules of order one use the force at the beginning alone.
+            a changing force, and amplifies its noise. Rules of order one only use the force at the beginning.
         friction: friction elements on the free directions, see `friction`; with "algorithm1" and
             "symplectic_euler" only.
         compiled: True for machine code, False for CasADi's virtual machine.
@@ -139,7 +139,7 @@ class ReferenceGenerator:
 
     @property
     def is_compiled(self) -> bool:
-        """Tells whether the steps are compiled to machine code; otherwise CasADi interprets them."""
+        """True if the steps are compiled to machine code; otherwise CasADi interprets them."""
         return self._step.is_compiled
 
     # --- state ----------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ class ReferenceGenerator:
     def reset(
         self, *, z: ArrayLike | None = None, z_velocity: ArrayLike | None = None, q: ArrayLike | None = None
     ) -> None:
-        """Starts anew (line 1 of Algorithm 1); arguments as in the class.
+        """Starts again (line 1 of Algorithm 1); the arguments are those of the class.
 
         Raises:
             ValueError: wrong shape, or a number that is not finite; the state is unchanged.
@@ -227,7 +227,7 @@ class ReferenceGenerator:
         return self.mechanism.forward(self._vector[self._states.slices["x" if self._about_pose else "q"]])
 
     def stop(self) -> None:
-        """Sets all velocities to zero; the configuration does not change by a bit."""
+        """Sets all velocities to zero; the configuration stays the same to the last bit."""
         for name in ("z_velocity", "q_velocity", "twist"):
             if name in self._states.slices:
                 self._vector[self._states.slices[name]] = 0.0
@@ -241,12 +241,12 @@ class ReferenceGenerator:
     # --- stepping -------------------------------------------------------------------------------------------
 
     def step(self, task_force: ArrayLike | None = None, *, wrench: ArrayLike | None = None) -> Reference:
-        """Advances one period. The force is given by one of the arguments or is the sum of both.
+        """Advances one period under a force that is one of the arguments or the sum of both.
 
         Args:
             task_force: f_x of the user on the tool, shape (6,), dual to the task coordinates x [N; N m].
-            wrench: [force; moment] on the tool at the tool point in the base frame, shape (6,) [N; N m]. It needs no
-                angles and is exact where they are singular.
+            wrench: [force; moment] on the tool at the tool point in the base frame, shape (6,) [N; N m]; exact also
+                where angles are singular.
 
         Raises:
             ValueError: wrong shape, or a number that is not finite; the state is unchanged.
@@ -277,11 +277,12 @@ class ReferenceGenerator:
 
         Args:
             task_forces: f_x, shape (steps, 6); see `step`.
-            wrenches: shape (steps, 6); see `step`.
+            wrenches: [force; moment], shape (steps, 6); see `step`.
             every: each `every`-th result is kept.
 
         Raises:
-            ValueError: as in `step`; also quaternions with task_forces, and friction, which need Python between steps.
+            ValueError: as in `step`; also for quaternions with task_forces and for friction, which need Python between
+                steps.
             SingularConfigurationError: as in `step`, with the step's number; the state is that before the call.
         """
         if self.friction is not None:

@@ -1,4 +1,4 @@
-"""Where a reference starts, line 1 of Algorithm 1: parameters z, and velocities that satisfy the constraints."""
+"""Start of a reference, line 1 of Algorithm 1: parameters z, and velocities that satisfy the constraints."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _CONSISTENT = 1e-6
 
 
 def nominal_parameters(mechanism: Mechanism, q: ArrayLike | None) -> np.ndarray:
-    """Gives z of the mechanism's nominal point, shape (nz,).
+    """Returns z of the mechanism's nominal point, shape (nz,).
 
     Args:
-        mechanism: without psi(z), its z is the point of the submanifold next to q.
+        mechanism: mechanism; without psi(z), z is the point of the submanifold next to q.
         q: coordinates, shape (n,); the nominal ones, or zero, if not given.
 
     Raises:
@@ -43,15 +43,16 @@ def consistent_velocity(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Projects the velocities of the start onto A qdot = 0.
 
-    Warns, in the name of the caller of the generator's class, if that changes them by more than rounding.
+    Issues a warning, attributed to the caller of the generator's class, if the velocities violate a constraint by more
+    than rounding.
 
     Args:
-        mechanism: nz parameters, n coordinates.
+        mechanism: mechanism with nz parameters and n coordinates.
         z: parameters, shape (nz,).
         q: coordinates, shape (n,).
-        z_velocity: shape (nz,).
-        q_velocity: shape (n,).
-        is_projected: False leaves the velocities as they are, with the same warning.
+        z_velocity: velocity of z, shape (nz,).
+        q_velocity: velocity of q, shape (n,).
+        is_projected: false leaves the velocities unchanged, with the same warning.
 
     Returns:
         z_velocity and q_velocity.

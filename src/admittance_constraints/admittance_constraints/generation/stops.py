@@ -1,13 +1,13 @@
-"""Unilateral constraints: rigid stops that push the tool away and never hold it back.
+"""Unilateral constraints: rigid stops that can push the tool but not pull it.
 
 A stop i keeps a gap g_i(x) of the tool's task coordinates at or above zero by a force f_i along its gradient. Over each
 period the force is constant, and gap and force are complementary at the end of the period:
 
     z_(k+1) = step(z_k, f_x + sum_i f_i dg_i/dx(x_k)),     0 <= f_i,   0 <= g_i(x_(k+1)),   f_i g_i(x_(k+1)) = 0.
 
-This is the scheme of Moreau with the gap at the level of positions. The tool reaches a stop without penetration. A stop
-that closes takes the approaching velocity (inelastic impact), a stop that opens has no force. While a stop stays closed
-the scheme is SHAKE, the symplectic Euler rule with a rigid constraint.
+This is Moreau's scheme with the gap at the level of positions. The tool reaches a stop without penetration. A stop
+that closes removes the approaching velocity (inelastic impact), a stop that opens has no force. While a stop stays
+closed the scheme is SHAKE, the symplectic Euler rule with a rigid constraint.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from admittance_constraints.generation.reference import Reference
 from admittance_constraints.generation.reference_generator import ReferenceGenerator
 from admittance_constraints.model.definition import TASK
 
-#: steps of Newton's method; each gains at least the change of the gradients over a period
+#: largest number of Newton steps; each reduces the error at least by the change of the gradients over a period
 _NEWTON_LIMIT = 20
 #: a gap that counts as rounding, in the unit of the gaps
 _CLOSED = 1e-13
@@ -38,9 +38,9 @@ class Stop:
     """A unilateral constraint on the tool, g(x) >= 0.
 
     Attributes:
-        name: for errors.
-        gap: g of the task coordinates x (6,) [m] or [rad].
-        gradient: dg/dx (6,) of x.
+        name: name of the stop in errors.
+        gap: function g of the task coordinates x (6,) [m] or [rad].
+        gradient: function dg/dx of x, shape (6,).
 
     Examples:
         >>> import numpy as np
@@ -59,12 +59,12 @@ class Stop:
         """Returns a stop that keeps the tool point on the side of a plane to which its normal points.
 
         Args:
-            name: for errors.
-            point: of the plane (3,) [m].
-            normal: a vector (3,) of any length above 0.
+            name: name of the stop in errors.
+            point: point on the plane [m], shape (3,).
+            normal: vector of any length above 0, shape (3,).
 
         Raises:
-            ValueError: a wrong shape, a number that is not finite, or a normal without a length.
+            ValueError: a wrong shape, a number that is not finite, or a normal of length 0.
         """
         p, n = finite_vector("point", point, 3).copy(), finite_vector("normal", normal, 3)
         length = finite_number("length of normal", float(np.linalg.norm(n)), above=0.0)
@@ -76,9 +76,9 @@ class Stop:
         """Returns a stop that keeps the tool point within the length of a rope from its anchor.
 
         Args:
-            name: for errors.
-            anchor: fixed end of the rope (3,) [m].
-            length: of the rope [m], above 0.
+            name: name of the stop in errors.
+            anchor: fixed end of the rope [m], shape (3,).
+            length: length of the rope [m], above 0.
 
         Raises:
             ValueError: a wrong shape, a number that is not finite, or a length that is not above 0.
@@ -97,7 +97,7 @@ class StoppedReference:
     """Result of one step with stops.
 
     Attributes:
-        reference: of the generator.
+        reference: reference of the generator.
         force: f of each stop over the period, at least 0, (n,) [N] for gaps in metres, [N m] for gaps in radians.
         gap: g of each stop after the step (n,) [m] or [rad].
 

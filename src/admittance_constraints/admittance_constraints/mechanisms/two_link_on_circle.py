@@ -90,13 +90,13 @@ class TwoLinkOnCircle(Mechanism):
     def joint_motion(
         self, position: np.ndarray, velocity: np.ndarray, near: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Gives joint angles [rad] and rates [rad/s], shape (n, 2), of an end point that need not be on the circle.
+        """Computes joint angles [rad] and velocities [rad/s], shape (n, 2), of an end point also off the circle.
 
-        Rates are NaN where the end point is as far from the base as the links are long, or farther.
+        Velocities are NaN where the distance of the end point from the base is the length of both links or more.
 
         Args:
-            position: of the end point [m], shape (n, 2) or (n, 3).
-            velocity: of the end point [m/s], likewise.
+            position: position of the end point [m], shape (n, 2) or (n, 3).
+            velocity: velocity of the end point [m/s], shape (n, 2) or (n, 3).
             near: joint angles on the same branch of the elbow [rad], shape (n, 2).
         """
         length = self.link_length

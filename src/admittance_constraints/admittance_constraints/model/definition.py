@@ -1,7 +1,7 @@
-"""The statements of a user about a mechanism: coordinates, energy, kinematics, constraints, forces.
+"""Definition of a mechanism by a user: coordinates, energy, kinematics, constraints, forces.
 
-`Mechanism.define` gets a `Definition`. It offers symbols (CasADi SX) and takes expressions in them; `system` derives
-all else. There are two spaces (section II-A):
+`Mechanism.define` gets a `Definition`. It provides symbols (CasADi SX) and takes expressions in them; `system` derives
+the equations of motion. There are two spaces (section II-A):
 
 * q, the mechanism's n coordinates, and qdot;
 * x, the six task coordinates of the tool: position (x1, x2, x3) [m] in the base frame and angles
@@ -28,15 +28,15 @@ TASK = 6
 
 
 class Definition:
-    """Collects the statements of a user about one mechanism.
+    """Definition of one mechanism.
 
     Attributes:
         x: task coordinates, shape (6,).
-        xdot: their rates, shape (6,).
+        xdot: velocities of x, shape (6,).
         position: x1, x2, x3, shape (3,).
         rotation: R, body to space, shape (3, 3).
-        angular_velocity: of the tool in its own frame, shape (3,) [rad/s].
-        q, qdot: coordinates and rates, shape (n,), once `coordinates` or `rigid_body` has been called.
+        angular_velocity: angular velocity of the tool in its own frame, shape (3,) [rad/s].
+        q, qdot: coordinates and velocities, shape (n,), once `coordinates` or `rigid_body` has been called.
         z: parameters of the holonomic submanifold, once `parameters` has been called.
 
     Examples:
@@ -123,9 +123,9 @@ class Definition:
         self.nominal_z = self.nominal_z if z is None else finite_vector("nominal z", z, self.z.numel())
 
     def parameter(self, name: str, value: float) -> ca.SX:
-        """Declares a number that reaches the compiled code at run time, so that a change needs no compilation.
+        """Declares a parameter of the compiled code, so that a change of its value needs no compilation.
 
-        Plain floats in expressions work as well; they become constants of the compiled code.
+        Plain floats in expressions become constants of the compiled code.
         """
         if name in self.parameter_values:
             raise MechanismError(f"parameter {name}: declared twice")

@@ -20,7 +20,7 @@ TRACK: Color = (0.85, 0.33, 0.1, 1.0)
 
 
 class Canvas(Protocol):
-    """Takes shapes by name; a shape replaces an earlier one of the same name.
+    """Surface that draws shapes by name; a shape replaces an earlier one of the same name.
 
     Positions [m] and quaternions (x, y, z, w) are in the frame of the mechanism.
     """

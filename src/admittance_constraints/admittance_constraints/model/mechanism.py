@@ -1,4 +1,4 @@
-"""A mechanism: the statements of a user, the functions derived from them, and their checks (section II)."""
+"""A mechanism: the definition by a user, the functions derived from it, and its checks (section II)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from admittance_constraints.model.definition import TASK, Definition
 from admittance_constraints.model.drawing import MOVING, TRACK, Canvas
 from admittance_constraints.model.system import System, about_pose, in_coordinates
 
-#: Newton steps of phi^-1; each squares the error, so that this many suffice wherever it converges at all
+#: largest number of Newton steps of phi^-1; each squares the error, so that it is enough wherever they converge
 _NEWTON_LIMIT = 50
 #: |H'| of a projected point that counts as rounding, in the units of the constraints
 _KEPT = 1e-9
@@ -27,16 +27,16 @@ _METRES_PER_RADIAN, _STARTS, _SAME_COST = 0.1, 12, 1e-12
 
 
 class Mechanism(ABC):
-    """A mechanism under holonomic and nonholonomic constraints; a subclass states it in `define`.
+    """A mechanism under holonomic and nonholonomic constraints; a subclass defines it in `define`.
 
     The methods evaluate the paper's functions at given numbers. Shapes: n = `dimension`, m = number of
     `constraint_names`, nz = `parameter_dimension`. Multipliers and rows of A are in the order of
     `constraint_names`, holonomic constraints first. A mechanism has no state.
 
     Attributes:
-        parameters: numbers that reach compiled code at run time, by name.
-        constraint_names: of the constraints that act, holonomic first.
-        dropped_constraints: names of those whose row of A is zero for every q (after (10)).
+        parameters: parameters of the compiled code, by name.
+        constraint_names: names of the active constraints, holonomic first.
+        dropped_constraints: names of the constraints whose row of A is zero for every q (after (10)).
 
     Raises:
         MechanismError: the definition contradicts itself; the message names the constraint or part.
@@ -81,7 +81,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def define(self, d: Definition) -> None:
-        """States coordinates, energy, kinematics, constraints and forces."""
+        """Defines coordinates, energy, kinematics, constraints and forces."""
 
     def draw(self, canvas: Canvas, q: np.ndarray) -> None:
         """Draws the mechanism at q (n,) in its spatial frame; the default is the tool and its trail."""
@@ -250,13 +250,13 @@ class Mechanism(ABC):
     def nearest_parameters(self, position: ArrayLike, orientation: ArrayLike) -> np.ndarray:
         """Finds z of the point of the submanifold next to a pose of the tool, shape (nz,).
 
-        The search is by least squares of the pose's error, where a radian counts as 0.1 m, from the nominal point and
+        The search minimises the squared error of the pose, where a radian counts as 0.1 m, from the nominal point and
         from points around it. Of several points at the same distance the first is taken. Without psi the search is
-        over q, and its end is projected by `project_position`, or its start where the end cannot be projected.
+        over q, and its result is projected by `project_position`; if that fails, its start is projected.
 
         Args:
-            position: of the tool [m], base frame, shape (3,).
-            orientation: its unit quaternion (x, y, z, w).
+            position: position of the tool [m], base frame, shape (3,).
+            orientation: orientation of the tool, unit quaternion (x, y, z, w).
 
         Raises:
             SingularConfigurationError: there is no psi, and no point is found.
@@ -304,7 +304,7 @@ class Mechanism(ABC):
 
     @cached_property
     def pose_system(self) -> System:
-        """The mechanism in coordinates about a pose, where no orientation is singular."""
+        """System of the mechanism in coordinates about a pose, where no orientation is singular."""
         return about_pose(self.definition, set(self.constraint_names))
 
     # --- numbers --------------------------------------------------------------------------------------------

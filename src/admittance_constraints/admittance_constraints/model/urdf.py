@@ -31,19 +31,19 @@ class UrdfMechanism(Mechanism):
         urdf: path of a URDF file, or its text.
         tool: name of the tool's link or of another frame.
         loops: pairs of frames that coincide.
-        loop_axes: components of their positions that are constrained, of the base frame; "xy" for a planar loop in
-            x and y, whose third component would be a dependent constraint.
-        orientation: the tool's angles are part of x; its z axis may then not be parallel to that of the base.
-        gravity: [m/s^2], base frame (3,).
-        damping: of every joint [N m s/rad], [N s/m].
-        near: displacements at which the search for a closed configuration starts (n,); zero if not given.
+        loop_axes: constrained components of the positions of the pairs, base frame; "xy" for a planar loop in x and y,
+            whose third component would be a dependent constraint.
+        orientation: true if the tool's angles are part of x; its z axis must then not be parallel to that of the base.
+        gravity: gravity acceleration [m/s^2], base frame (3,).
+        damping: damping of every joint [N m s/rad], [N s/m].
+        near: joint displacements at which the search for a closed configuration starts (n,); zero if not given.
 
     Attributes:
-        joint_names: of the moving joints, in the order of q.
+        joint_names: names of the moving joints, in the order of q.
 
     Raises:
-        MechanismError: the file cannot be read, has no joint that moves, more than six, or a joint of another kind, or
-            a frame is unknown; names it.
+        MechanismError: the file cannot be read, has no moving joint, more than six, or a joint of another kind, or
+            a frame is unknown; the message names it.
 
     Examples:
         >>> from admittance_constraints import UrdfMechanism
@@ -91,13 +91,13 @@ class UrdfMechanism(Mechanism):
             parent, placement = self._model.parents[i], self._model.jointPlacements[i]
             linear, axis = (ca.SX(part) for part in np.split(joint_axis(self._model, i), 2))
             K = symbolic.skew(axis)
-            turn = ca.SX.eye(3) + ca.sin(q[i - 1]) * K + (1 - ca.cos(q[i - 1])) * ca.mtimes(K, K)
+            rotation = ca.SX.eye(3) + ca.sin(q[i - 1]) * K + (1 - ca.cos(q[i - 1])) * ca.mtimes(K, K)
             R = ca.mtimes(poses[parent][1], ca.SX(placement.rotation))
             position = poses[parent][0] + ca.mtimes(poses[parent][1], ca.SX(placement.translation))
             position = position + ca.mtimes(R, linear) * q[i - 1]
             before = ca.mtimes(ca.SX(placement.rotation).T, rates[parent])
-            poses.append((position, ca.mtimes(R, turn)))
-            rates.append(ca.mtimes(turn.T, before + axis * qdot[i - 1]))
+            poses.append((position, ca.mtimes(R, rotation)))
+            rates.append(ca.mtimes(rotation.T, before + axis * qdot[i - 1]))
             body = self._model.inertias[i]
             center = position + ca.mtimes(poses[i][1], ca.SX(body.lever))
             spin = ca.dot(rates[i], ca.mtimes(ca.SX(body.inertia), rates[i]))
@@ -105,7 +105,7 @@ class UrdfMechanism(Mechanism):
             if self.field.any():
                 d.gravity(body.mass, center, self.field.tolist())
 
-        def place(name: str) -> ca.SX:
+        def position_of(name: str) -> ca.SX:
             frame = self._frames[name]
             p, R = poses[frame.parentJoint]
             return p + ca.mtimes(R, ca.SX(frame.placement.translation))
@@ -113,9 +113,9 @@ class UrdfMechanism(Mechanism):
         frame = self._frames[self.tool]
         R = ca.mtimes(poses[frame.parentJoint][1], ca.SX(frame.placement.rotation))
         angles = symbolic.angles_from_rotation(R) if self.has_orientation else ca.SX.zeros(3)
-        d.forward(ca.vertcat(place(self.tool), angles))
+        d.forward(ca.vertcat(position_of(self.tool), angles))
         for a, b in self.loops:
-            gap = place(a) - place(b)
+            gap = position_of(a) - position_of(b)
             for letter in self.loop_axes:
                 d.holonomic(f"{a} on {b}, {letter}", gap["xyz".index(letter)])
         if self.joint_damping:
@@ -127,7 +127,7 @@ def read_urdf(urdf: Path | str) -> Any:
     """Returns Pinocchio's model of a URDF file or text, whose joints have one degree of freedom each.
 
     Raises:
-        MechanismError: as of `UrdfMechanism`.
+        MechanismError: as for `UrdfMechanism`.
     """
     try:
         import pinocchio as pin

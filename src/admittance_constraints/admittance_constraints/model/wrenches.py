@@ -61,11 +61,11 @@ def spring_wrench(
 ) -> np.ndarray:
     """Computes tau_s in the body frame, eq. (44), shape (6,) [N; N m]; -tau_s pulls the body to the origin.
 
-    theta K of (45), (46) is computed from a quaternion, exact near theta = 0 and pi. At theta = pi both directions lead
-    back, and one is taken.
+    theta K of (45), (46) is computed from a quaternion, exact near theta = 0 and pi. At theta = pi both directions are
+    equivalent, and one is taken.
 
     Args:
-        position: of the body [m], base frame, shape (3,).
+        position: position of the body [m], base frame, shape (3,).
         rotation: R, body to space, shape (3, 3).
         translational: k_t [N/m], not negative.
         rotational: k_r [N m/rad], not negative.
@@ -89,7 +89,7 @@ def spring_energy(
     origin: ArrayLike,
     origin_rotation: ArrayLike,
 ) -> float:
-    """Computes the spring's energy k_t |p_o - p|^2 / 2 + k_r theta^2 / 2 [J]; arguments as `spring_wrench`."""
+    """Computes the spring's energy k_t |p_o - p|^2 / 2 + k_r theta^2 / 2 [J]; arguments as for `spring_wrench`."""
     p, p_o = finite_vector("position", position, 3), finite_vector("origin", origin, 3)
     R = finite_matrix("rotation", rotation, (3, 3))
     theta = rotations.rotation_vector(R.T @ finite_matrix("origin_rotation", origin_rotation, (3, 3)))

@@ -1,14 +1,14 @@
 """Classical friction with presliding displacement: Dahl, LuGre, elastoplastic, reset integrator, Hayward-Armstrong.
 
-All take a velocity u and answer with a force f, from a contact whose bristle is deflected by z: u = z' + w'
-with the sliding velocity w'. They serve for comparison with models A to D, whose interface they have.
-Each is given in n dimensions with vectors for u, z, w, f and lengths for absolute values. This is the common
-form along a line and does not depend on the axes (for LuGre that of Velenis, Tsiotras and Canudas de Wit 2002
-with isotropic constants).
+The models take a velocity u and return a force f, from a contact whose bristle is deflected by z: u = z' + w'
+with the sliding velocity w'. They serve for comparison with models A to D and have the same interface.
+Each is given in n dimensions with vectors for u, z, w, f and lengths for absolute values. Along a line this is the
+common form; it does not depend on the axes. For LuGre it is the form of Velenis, Tsiotras and Canudas de Wit (2002)
+with isotropic constants.
 
 `displacement` is z, `sliding_velocity` is w', `sticking` is w' = 0, and `dissipated_energy` is the work
-T f_k . w'_k of the force on the sliding velocity: what bristles store is not in it, nor what their
-damping loses. LuGre's can fall, see `LuGreModel.passivity_margin`.
+T f_k . w'_k of the force on the sliding velocity. It does not contain the energy that the bristles store, nor the
+energy that their damping dissipates. The energy of LuGre can fall, see `LuGreModel.passivity_margin`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from haptic_friction.models.kernel import run, take_velocity
 from haptic_friction.models.model import ImpedanceModel
 from haptic_friction.vectors import Vector, along, axpy, difference, divided, dot, is_zero, length, scaled, zeros
 
-#: relative; a vector that was shortened to a length has it but for less than this, in a few dimensions
+#: bound of the relative error of a vector's length after it is shortened to that length, in a few dimensions
 _ROUNDING = 1e-14
 
 
 @njit(cache=True, error_model="numpy")
-def _plastic_share(z: Vector, u: Vector, largest: float, elastic_fraction: float) -> float:
-    """alpha of the elastoplastic model, fraction of the motion that slides in the end; 1 for elastic_fraction < 0."""
+def _sliding_fraction(z: Vector, u: Vector, largest: float, elastic_fraction: float) -> float:
+    """Computes alpha of the elastoplastic model, 0 (elastic) to 1 (sliding); 1 for elastic_fraction < 0."""
     if elastic_fraction < 0.0:
         return 1.0
     deflection, elastic = length(z), elastic_fraction * largest
@@ -55,14 +55,14 @@ class State(NamedTuple):
 
 @njit(inline="always", error_model="numpy")
 def step_bristle(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
-    """z' = u - alpha s0 |u| z/g(|u|).
+    """Steps z' = u - alpha s0 |u| z/g(|u|) by implicit or explicit Euler.
 
-    Constants T, coupling, s0, s1, s2, elastic fraction (negative: alpha = 1), 1 for explicit Euler.
+    Constants: T, coupling, s0, s1, s2, elastic fraction (negative: alpha = 1), 1 for explicit Euler.
     """
     T, s0, s1, s2 = constants[row, 0], constants[row, 3], constants[row, 4], constants[row, 5]
     speed, z_1 = length(u), state.displacement
     g = magnitude(code, coefficients, element, speed)
-    alpha = _plastic_share(z_1, u, g / s0, constants[row, 6])
+    alpha = _sliding_fraction(z_1, u, g / s0, constants[row, 6])
     if constants[row, 7] != 0.0:
         w = divided(scaled(alpha * s0 * speed, z_1), g)
         rate = difference(u, w)
@@ -79,7 +79,7 @@ def step_bristle(code, coefficients, element, constants, row, state, u):  # type
 def run_bristle(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of Dahl's model, LuGre and the elastoplastic model, see `haptic_friction.models.kernel`."""
+    """Runs Dahl's model, LuGre or the elastoplastic model over all samples, see `haptic_friction.models.kernel`."""
     run(
         step_bristle, take_velocity, True, State(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -87,7 +87,7 @@ def run_bristle(  # type: ignore[no-untyped-def]
 
 
 class _Bristle(ImpedanceModel):
-    """The base of the models of one bristle."""
+    """Base class of the models of one bristle."""
 
     rows = State._fields
 
@@ -104,9 +104,8 @@ class DahlModel(_Bristle):
     Implicit Euler z_k = (z_(k-1) + T u_k)/(1 + T s0 |u_k|/F), or explicit Euler
     z_k = z_(k-1) + T (u_k - s0 |u_k| z_(k-1)/F). Steady sliding gives f = F u/|u|.
 
-    Weakness: z relaxes in every motion however small, so a force that oscillates below F makes a
-    mass drift without bound; nothing damps the mass on the bristle. Explicit Euler overshoots above
-    T s0 |u|/F = 1 and diverges above 2.
+    Weakness: z relaxes in every motion, however small, so a force that oscillates below F makes a mass drift without
+    bound. A mass on the bristle is not damped. Explicit Euler overshoots above T s0 |u|/F = 1 and diverges above 2.
 
     Args:
         law: friction law with a constant g(s) = F above 0.
@@ -145,14 +144,14 @@ class LuGreModel(_Bristle):
 
         z' = u - s0 |u| z/g(|u|),   f = s0 z + s1 z' + s2 u
 
-    g is the whole magnitude of the law, with a viscous part if the law has one: steady sliding gives
-    g(|u|) + s2 |u|. The usual form has the viscous part in s2 and none in the law.
+    g is the whole magnitude of the law, with its viscous part if the law has one: steady sliding gives
+    g(|u|) + s2 |u|. In the usual form the viscous part is in s2, and the law has none.
 
     Implicit Euler z_k = (z_(k-1) + T u_k)/(1 + T s0 |u_k|/g), z' = (z_k - z_(k-1))/T, or explicit Euler
     z' = u_k - s0 |u_k| z_(k-1)/g, z_k = z_(k-1) + T z'.
 
-    Weakness: the drift of Dahl's model stays. Explicit Euler diverges above T s0 |u|/g = 2. A large
-    s1 with a falling g makes the element active, see `passivity_margin`.
+    Weakness: a mass drifts as with Dahl's model. Explicit Euler diverges above T s0 |u|/g = 2. A large s1 with a
+    falling g makes the element active, see `passivity_margin`.
 
     Args:
         law: isotropic friction law with g(0) above 0, usually a `StribeckLaw` without viscosity.
@@ -193,21 +192,21 @@ class LuGreModel(_Bristle):
         super().__init__(law, period, dimension, constants)
 
     def passivity_margin(self, speed: float = math.inf) -> float:
-        """Least damping that is left [N s/m] in motions up to a speed; the element is passive if not negative.
+        """Computes the smallest remaining damping [N s/m] up to a speed; the element is passive if it is not negative.
 
         With the stored energy V = s0 |z|^2/2 and the relative load r = s0 z/g(|u|), z' = u - |u| r gives
 
             f . u - V' = g |u| |r|^2 + (s1 + s2) |u|^2 - s1 |u| r . u
                       >= |u|^2 (g |r|^2/|u| + s1 (1 - |r|) + s2)
 
-        and z, once in it, never leaves |z| <= G/s0 with G the largest g, so |r| <= G/g. The margin is the
-        least value of the bracket over these |r| and all speeds. For unlimited speed and bounded g it is
-        s2 - s1 (G/g - 1) with the smallest g where that is at high speed: not negative is the condition
-        s1 (Fs - Fc)/Fc <= s2 of Barabanov and Ortega (2000), which is also necessary. Without the bound on z
-        the least value is at |r| = s1 |u|/(2 g) and gives Olsson's (1996) s1 <= 4 g/|u| for s2 = 0.
+        and z never leaves |z| <= G/s0 once it is inside, with G the largest g, so |r| <= G/g. The margin is the
+        smallest value of the bracket over these |r| and all speeds. For unlimited speed and bounded g the margin is
+        s2 - s1 (G/g - 1) with the smallest g, if that is at high speed. A margin that is not negative is then the
+        condition s1 (Fs - Fc)/Fc <= s2 of Barabanov and Ortega (2000), which is also necessary. Without the bound
+        on z the smallest value is at |r| = s1 |u|/(2 g) and gives s1 <= 4 g/|u| for s2 = 0 (Olsson 1996).
 
-        Implicit Euler keeps it for every period: V is convex, so V_k - V_(k-1) <= T s0 z_k . z'_k, and the
-        bound on z holds. Explicit Euler does not keep it, nor does `WithMass`, whose force comes a step late.
+        Implicit Euler preserves passivity for every period: V is convex, so V_k - V_(k-1) <= T s0 z_k . z'_k, and the
+        bound on z holds. Explicit Euler does not preserve it, nor does `WithMass`, whose force acts a step late.
 
         Args:
             speed: highest speed [m/s], above 0; infinity for all.
@@ -239,17 +238,17 @@ class ElastoplasticModel(_Bristle):
 
         z' = u - alpha s0 |u| z/g(|u|),   f = s0 z + s1 z' + s2 u
 
-    that is LuGre with an elastic range: with zmax = g(|u|)/s0 and zba = c zmax,
+    This is LuGre with an elastic range: with zmax = g(|u|)/s0 and zba = c zmax,
 
         alpha = 0                                                       |z| <= zba, or z . u <= 0
         alpha = 1                                                       |z| >= zmax
         alpha = (1 + sin(pi (|z| - (zmax + zba)/2)/(zmax - zba)))/2     between
 
-    at z_(k-1); implicit Euler z_k = (z_(k-1) + T u_k)/(1 + T alpha s0 |u_k|/g), z' = (z_k - z_(k-1))/T. The
+    at z_(k-1). Implicit Euler: z_k = (z_(k-1) + T u_k)/(1 + T alpha s0 |u_k|/g), z' = (z_k - z_(k-1))/T. The
     original has one zba for all speeds, which is the same for a constant g.
 
-    Weakness: above c g(0) the drift of LuGre is back. Since alpha takes z of the step before, a step
-    T |u| above zmax from the elastic range overshoots zmax, with a force far above g for one step.
+    Weakness: above a force of c g(0) a mass drifts as with LuGre. Because alpha is evaluated at z of the step before,
+    a displacement T |u| above zmax from the elastic range overshoots zmax, with a force far above g for one step.
 
     Args:
         law: isotropic friction law with g(0) above 0, with its viscous part if it has one.
@@ -294,9 +293,9 @@ class ElastoplasticModel(_Bristle):
 
 @njit(inline="always", error_model="numpy")
 def step_limited_spring(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
-    """A spring that slips at F/s0.
+    """Steps a spring that slips at the deflection F/s0.
 
-    Constants T, coupling, s0, s0 and s1 while it sticks, exponent of the creep (0: none).
+    Constants: T, coupling, s0, stiffness and damping while it sticks, exponent of the creep (0: none).
     """
     T, s0, exponent = constants[row, 0], constants[row, 3], constants[row, 6]
     limit = coefficients[element, 0] / s0
@@ -320,7 +319,7 @@ def step_limited_spring(code, coefficients, element, constants, row, state, u): 
 def run_limited_spring(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of the reset integrator, and of Hayward and Armstrong's model, see `haptic_friction.models.kernel`."""
+    """Runs the reset integrator or Hayward and Armstrong's model over all samples, see `models.kernel`."""
     run(
         step_limited_spring, take_velocity, True, State(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -336,8 +335,8 @@ class ResetIntegratorModel(_Bristle):
 
     with z_k = z_(k-1) + T u_k.
 
-    Weakness: the force jumps at |z| = z0, where damping and the gain a end, so it exceeds F by
-    a F + s1 |u| just before it slides. It does not drift.
+    Weakness: the force jumps at |z| = z0, where damping and the gain a end, so the force exceeds F by
+    a F + s1 |u| just before the contact slides. A mass does not drift.
 
     Args:
         law: friction law with a constant g(s) = F above 0.
@@ -380,12 +379,12 @@ class HaywardArmstrongModel(_Bristle):
 
         z_k = z_(k-1) + T u_k, shortened to zmax = F/s0 if it is longer,   f_k = s0 z_k
 
-    (z = x - w with the position x and an anchor w, which is dragged along at zmax). With a creep exponent p
-    the anchor follows inside the limit too: w grows by |T u_k| (|z|/zmax)^p z/zmax, a stand-in for the
-    creep of the original. Without creep it is model C with B = 0 and Coulomb friction.
+    z = x - w, with the position x and an anchor w that is dragged at zmax. With a creep exponent p the anchor also
+    moves inside the limit: w grows by |T u_k| (|z|/zmax)^p z/zmax, an approximation of the creep of the original.
+    Without creep the model is model C with B = 0 and Coulomb friction.
 
-    Weakness: nothing damps a mass on the spring, so it rings and, driven near the resonance of mass
-    and spring, slips.
+    Weakness: a mass on the spring is not damped, so it rings, and slips when driven near the resonance of mass
+    and spring.
 
     Args:
         law: friction law with a constant g(s) = F above 0.

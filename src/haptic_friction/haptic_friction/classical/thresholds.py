@@ -1,9 +1,9 @@
 """Classical friction without presliding displacement: Karnopp, Quinn, regularised and explicit Coulomb friction.
 
-Section II-A of Kikuuwe et al.; index k is the step, h the force on the mass, f the friction force. All
-are explicit: f comes from the velocity of the step before. They serve for comparison with models A to
-D, whose interface they have. Each is given in n dimensions with vectors for v, h, f, q and lengths for
-absolute values, which is the printed form along a line and does not depend on the axes.
+Section II-A of Kikuuwe et al.; index k is the step, h the force on the mass, f the friction force. All models
+are explicit: f depends on the velocity of the step before. They serve for comparison with models A to D and have
+the same interface. Each is given in n dimensions with vectors for v, h, f, q and lengths for absolute values.
+Along a line this is the form of the paper; it does not depend on the axes.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class FlowState(NamedTuple):
 
 @njit(inline="always", error_model="numpy")
 def step_karnopp(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
-    """(3); constants T, coupling, T/M, threshold, 1 for v := 0 when stuck."""
+    """Steps Karnopp's model (3). Constants: T, coupling, T/M, threshold, 1 for v := 0 when stuck."""
     gain, threshold, clear = constants[row, 3], constants[row, 4], constants[row, 5] != 0.0
     v, static = state.velocity, False
     if length(v) > threshold:
@@ -96,7 +96,7 @@ def step_karnopp(code, coefficients, element, constants, row, state, h):  # type
 def run_karnopp(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of Karnopp's model, see `haptic_friction.models.kernel`."""
+    """Runs Karnopp's model over all samples, see `haptic_friction.models.kernel`."""
     run(
         step_karnopp, take_force, False, MassState(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -111,12 +111,12 @@ class KarnoppModel(AdmittanceModel):
         f_k = the end of F in the direction of h_k  |v_(k-1)| <= eps and h_k outside F
         v_k = v_(k-1) + T/M (h_k - f_k),            or 0 in the second case with `zero_velocity`
 
-    F is |f| <= g(0), the end g(0) h/|h|, of an asymmetric law with the g of h's direction; of an anisotropic law F is
-    the ellipsoid of S, the end h/|S^-1 h|.
+    F is |f| <= g(0) and its end g(0) h/|h|; an asymmetric law has the g of the direction of h. For an anisotropic law F
+    is the ellipsoid of S and its end h/|S^-1 h|.
 
-    Weakness: as printed, a stuck mass keeps what velocity it has, up to eps, for ever; eps has no
-    physical meaning, and where T g(0)/M is above 2 eps, v may jump over the band at every reversal. With
-    `zero_velocity` it stops, by losing the momentum M eps at once.
+    Weakness: a stuck mass of eq. (3) keeps its velocity, up to eps, for ever. The threshold eps has no physical
+    meaning, and where T g(0)/M is above 2 eps, v may jump over the band at every reversal. With `zero_velocity` the
+    mass stops, and loses up to the momentum M eps at once.
 
     `dissipated_energy` is the work T f_k . v_k of the friction force on the mass.
 
@@ -125,7 +125,7 @@ class KarnoppModel(AdmittanceModel):
         mass: M [kg], above 0.
         velocity_threshold: eps [m/s], above 0.
         period: T [s], above 0.
-        zero_velocity: set v to zero when stuck; False is (3) to the letter.
+        zero_velocity: set v to zero when stuck; False: eq. (3) unchanged.
         dimension: number of components of force and velocity.
 
     Examples:
@@ -161,7 +161,7 @@ class KarnoppModel(AdmittanceModel):
 
 @njit(inline="always", error_model="numpy")
 def step_quinn(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
-    """(4); constants T, coupling, T/M, threshold."""
+    """Steps Quinn's model (4). Constants: T, coupling, T/M, threshold."""
     gain, threshold, F = constants[row, 3], constants[row, 4], coefficients[element, 0]
     pull = length(h)
     q = axpy(threshold, along(1.0, h, pull) if pull > F else divided(h, F), state.velocity)  # (4b)
@@ -176,7 +176,7 @@ def step_quinn(code, coefficients, element, constants, row, state, h):  # type: 
 def run_quinn(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of Quinn's model, see `haptic_friction.models.kernel`."""
+    """Runs Quinn's model over all samples, see `haptic_friction.models.kernel`."""
     run(
         step_quinn, take_force, False, MassState(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -184,19 +184,19 @@ def run_quinn(  # type: ignore[no-untyped-def]
 
 
 class QuinnModel(AdmittanceModel):
-    """A mass with Quinn's friction (2004), eq. (4): Karnopp's without the jumps.
+    """A mass with Quinn's friction (2004), eq. (4): Karnopp's model without the jumps.
 
         q   = v_(k-1) + eps h_k/F      |h_k| <= F,      v_(k-1) + eps h_k/|h_k|   above   (4b)
         f_k = F q/eps                  |q| <= eps,      F q/|q|                   above   (4a)
         v_k = v_(k-1) + T/M (h_k - f_k)
 
     Weakness: near rest v_k = (1 - T F/(M eps)) v_(k-1), which decays without ringing up to
-    T F/(M eps) = 1 and grows above 2: then the mass chatters, and drifts because it does.
+    T F/(M eps) = 1 and grows above 2: then the mass chatters and therefore drifts.
 
     `sticking` is |q| <= eps; `dissipated_energy` is the work T f_k . v_k of the friction force on the mass.
 
     Args:
-        law: friction law with a constant g(s) = F above 0: (4) has no other.
+        law: friction law with a constant g(s) = F above 0; (4) is defined for no other.
         mass: M [kg], above 0.
         velocity_threshold: eps [m/s], above 0.
         period: T [s], above 0.
@@ -228,7 +228,7 @@ class QuinnModel(AdmittanceModel):
 
 @njit(inline="always", error_model="numpy")
 def step_regularized(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
-    """(5) and (6); constants T, coupling, threshold (0: none)."""
+    """Steps regularised (5) or explicit (6) Coulomb friction. Constants: T, coupling, threshold (0: none)."""
     threshold, speed = constants[row, 3], length(u)
     if speed > threshold or speed == 0.0:
         f = evaluate(code, coefficients, element, u)
@@ -243,7 +243,7 @@ def step_regularized(code, coefficients, element, constants, row, state, u):  # 
 def run_regularized(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of regularised and explicit Coulomb friction, see `haptic_friction.models.kernel`."""
+    """Runs regularised or explicit Coulomb friction over all samples, see `haptic_friction.models.kernel`."""
     run(
         step_regularized, take_velocity, True, FlowState(zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -256,10 +256,10 @@ class RegularizedCoulombModel(ImpedanceModel):
         f_k = Phi(u_k)                              |u_k| > eps
         f_k = |u_k|/eps Phi(eps u_k/|u_k|)          |u_k| <= eps
 
-    which is F u_k/eps for Coulomb friction, and continuous for every law.
+    The second line is F u_k/eps for Coulomb friction; the force is continuous for every law.
 
-    Weakness: it never sticks. A mass under a force h creeps at eps h/F; behind a mass it rings
-    above T F/(M eps) = 1 and chatters above 2, so that a small creep asks for a short period.
+    Weakness: the contact never sticks. A mass under a force h creeps at eps h/F. Behind a mass the model rings
+    above T F/(M eps) = 1 and chatters above 2, so a small creep needs a short period.
 
     `sticking` is |u| <= eps, although the contact moves; `dissipated_energy` is the work T f_k . u_k.
 
@@ -291,7 +291,7 @@ class RegularizedCoulombModel(ImpedanceModel):
 class ExplicitCoulombModel(ImpedanceModel):
     """f_k = Phi(u_k), eq. (6), with zero at u = 0 exactly: velocity in, force out.
 
-    Weakness: it has no static friction. Behind a mass the force switches between Phi(+0) and
+    Weakness: the model has no static friction. Behind a mass the force switches between Phi(+0) and
     Phi(-0) at most steps, v chatters by T g(0)/M, and the mass drifts although the force is below g(0).
 
     `sticking` is u = 0; `dissipated_energy` is the work T f_k . u_k.

@@ -24,7 +24,7 @@ LAWS: dict[str, dict[str, str]] = {
 _CLASSES = {"coulomb": "CoulombLaw", "viscous_coulomb": "ViscousCoulombLaw", "stribeck": "StribeckLaw"}
 CONTACT = {"stiffness": "N/m", "damping": "N s/m"}
 BRISTLE = {"bristle_stiffness": "N/m", "bristle_damping": "N s/m"}
-#: what stands before the names of parameters that were identified for each direction
+#: prefixes of the names of parameters that were identified for each direction
 DIRECTIONS = ("forward_", "backward_")
 
 
@@ -50,11 +50,11 @@ class Estimate:
     unit: str
 
     def contains(self, value: float) -> bool:
-        """True if the interval contains a value."""
+        """Returns whether the interval contains a value."""
         return self.low <= value <= self.high
 
     def digits(self) -> tuple[str, str, str]:
-        """Value, low and high with two digits of the interval's half width."""
+        """Formats value, low and high with two digits of the interval's half width."""
         half = 0.5 * (self.high - self.low)
         digits = min(9, max(0, 1 - math.floor(math.log10(half)))) if half > 0.0 else 9
         value, low, high = (f"{number:.{digits}f}" for number in (self.value, self.low, self.high))
@@ -70,16 +70,17 @@ class Identification:
     """Friction parameters that were identified from a record.
 
     Attributes:
-        law: "coulomb", "viscous_coulomb" or "stribeck": the law that was asked for; of LuGre that of steady sliding.
+        law: requested law, "coulomb", "viscous_coulomb" or "stribeck"; for LuGre the law of steady sliding.
         estimates: parameters that the record determines, by the names of the arguments of the law and of `ModelC` or
-            `LuGreModel`; with `per_direction` those of the law twice, with "forward_" and "backward_" in front. Of
-            elements in parallel "stiffness_1", "force_1", ... in the order in which they begin to slide.
-        residual_rms: RMS of the force that is left [N], over samples and components.
-        samples: number of samples that were fitted.
-        not_identified: the other parameters, each with the reason.
+            `LuGreModel`. With `per_direction` the parameters of the law are there twice, with the prefixes "forward_"
+            and "backward_". Elements in parallel have "stiffness_1", "force_1", ... in the order in which they begin
+            to slide.
+        residual_rms: RMS of the residual force [N], over samples and components.
+        samples: number of samples of the fit.
+        not_identified: reasons by the names of the other parameters.
         period: T of the record [s]; None for a law.
         dimension: number of components of the signals.
-        per_direction: The law has its own parameters for each direction along the line.
+        per_direction: true if the law has its own parameters for each direction along the line.
         elements: number of elements in parallel; 0 for one law.
 
     Examples:
@@ -102,7 +103,7 @@ class Identification:
     elements: int = 0
 
     def friction_law(self) -> FrictionLaw:
-        """The identified law Phi; with `per_direction` an `AsymmetricLaw`.
+        """Makes the identified law Phi; with `per_direction` an `AsymmetricLaw`.
 
         Raises:
             ValueError: a parameter of the law was not identified.
@@ -111,10 +112,10 @@ class Identification:
         return combined([law_of(self.law, self._values(prefixed(p, LAWS[self.law]))) for p in prefixes])
 
     def model_c(self) -> ModelC:
-        """The identified model C, at the period of the record.
+        """Makes the identified model C, with the period of the record.
 
         Raises:
-            ValueError: a parameter was not identified, or only a law was.
+            ValueError: a parameter was not identified, or only a law was identified.
         """
         if self.period is None:
             raise ValueError("period: only a law was identified; model C comes from identify_model_c")
@@ -122,7 +123,7 @@ class Identification:
         return ModelC(self.friction_law(), period=self.period, dimension=self.dimension, **contact)
 
     def lugre_model(self) -> LuGreModel:
-        """The identified LuGre model, at the period of the record.
+        """Makes the identified LuGre model, with the period of the record.
 
         Raises:
             ValueError: a parameter was not identified.
@@ -131,10 +132,10 @@ class Identification:
         return lugre_of(self.law, values[2:], values[:2], period=self.period or 0.0, dimension=self.dimension)
 
     def parallel_elements(self) -> ParallelElements:
-        """The identified elements in parallel, at the period of the record.
+        """Makes the identified elements in parallel, with the period of the record.
 
         Raises:
-            ValueError: a parameter was not identified, or no elements were.
+            ValueError: a parameter was not identified, or the identification is not one of elements in parallel.
         """
         if self.elements == 0:
             raise ValueError("elements: expected an identification of elements in parallel, got one of a law")
@@ -149,24 +150,24 @@ class Identification:
 
 
 def check_law(law: str) -> None:
-    """Raises ValueError for a law that is not of `LAWS`."""
+    """Raises ValueError for a law that is not in `LAWS`."""
     if law not in LAWS:
         raise ValueError(f"law: expected one of {', '.join(LAWS)}, got {law!r}")
 
 
 def law_of(law: str, values: ArrayLike) -> FrictionLaw:
-    """The law of a name of `LAWS`, with the values of its parameters in their order."""
+    """Makes a law by its name in `LAWS`, with the values of its parameters in their order."""
     first, *others = (float(value) for value in np.asarray(values))
     made: FrictionLaw = getattr(laws, _CLASSES[law])(first, **dict(zip(list(LAWS[law])[1:], others, strict=True)))
     return made
 
 
 def lugre_of(law: str, values: ArrayLike, bristle: ArrayLike, *, period: float, dimension: int) -> LuGreModel:
-    """The LuGre model that slides steadily with a law of `LAWS`, whose viscosity is s2.
+    """Makes the LuGre model whose steady sliding force is a law of `LAWS`, with the viscosity of the law as s2.
 
     Args:
         law: Name of the law.
-        values: Its parameters in their order.
+        values: Parameters of the law in their order.
         bristle: s0 [N/m] and s1 [N s/m].
         period: T [s].
         dimension: Number of components.
@@ -181,13 +182,13 @@ def lugre_of(law: str, values: ArrayLike, bristle: ArrayLike, *, period: float, 
 
 
 def element_units(count: int) -> dict[str, str]:
-    """Names of the parameters of elements in parallel, with their units: "stiffness_1", "force_1", ..."""
+    """Returns the units of the parameters of elements in parallel by name: "stiffness_1", "force_1", ..."""
     pairs = (((f"stiffness_{j}", "N/m"), (f"force_{j}", "N")) for j in range(1, count + 1))
     return dict(entry for pair in pairs for entry in pair)
 
 
 def elements_of(stiffness: ArrayLike, force: ArrayLike, *, period: float, dimension: int) -> ParallelElements:
-    """Elements of model C without damping in parallel, of stiffnesses [N/m] and break-away forces [N], (m,) each."""
+    """Makes undamped elements of model C in parallel from stiffnesses [N/m] and break-away forces [N], (m,) each."""
     pairs = zip(np.asarray(stiffness).tolist(), np.asarray(force).tolist(), strict=True)
     return ParallelElements(
         [ModelC(CoulombLaw(F), stiffness=K, damping=0.0, period=period, dimension=dimension) for K, F in pairs]
@@ -195,10 +196,10 @@ def elements_of(stiffness: ArrayLike, force: ArrayLike, *, period: float, dimens
 
 
 def combined(parts: Sequence[FrictionLaw]) -> FrictionLaw:
-    """The law of one part, or the asymmetric law of a forward and a backward part."""
+    """Combines a forward and a backward part to an asymmetric law; returns a single part unchanged."""
     return parts[0] if len(parts) == 1 else laws.AsymmetricLaw(*parts)
 
 
 def prefixed(prefix: str, names: Iterable[str]) -> list[str]:
-    """The names with a prefix."""
+    """Returns the names with a prefix."""
     return [prefix + name for name in names]

@@ -15,13 +15,13 @@ import numpy as np
 import scipy
 
 CONFIDENCE = 0.95
-#: blocks of the jackknife: at least, usually, and how many correlation times each is long
+#: blocks of the jackknife: smallest and usual number, and length of each in correlation times
 _FEWEST_BLOCKS, _BLOCKS, _BLOCK_LENGTH = 8, 30, 10
-#: with fewer informative blocks than these the blocks are made shorter; with fewer than two there is no interval
+#: number of informative blocks below which the blocks are made shorter; below two there is no interval
 _ENOUGH_BLOCKS = 6.0
-#: a parameter is not known better than by the change that this fraction of the target makes: the solver's resolution
+#: resolution of the solver as a fraction of the target: the change of a parameter by it is the smallest half interval
 _RESOLUTION = 1e-6
-#: relative step of the difference quotients; their rounding is then 1e-9
+#: relative step of the difference quotients, which gives them a rounding of 1e-9
 _STEP = 1e-7
 
 
@@ -31,8 +31,8 @@ class Solution:
 
     Attributes:
         theta: parameters, shape (parameters,).
-        lower: their lower bounds.
-        residuals: target less prediction, shape (n, d).
+        lower: lower bounds of the parameters.
+        residuals: target minus prediction, shape (n, d).
         jacobian: derivatives of the prediction, shape (n, d, parameters).
         target_rms: RMS of the target.
     """
@@ -54,17 +54,17 @@ def solve(
     upper: np.ndarray,
     ftol: float = 1e-14,
 ) -> Solution:
-    """Bounded least squares.
+    """Solves bounded least squares.
 
     Args:
-        predict: prediction, shape (n, d), for parameters, shape (parameters,).
+        predict: function that gives the prediction, shape (n, d), for parameters, shape (parameters,).
         target: values to be predicted, shape (n, d).
-        start: starting values; moved off the lower bounds.
+        start: starting values; values at a lower bound are moved inside.
         scale: typical size of each parameter.
         lower: lower bounds.
         upper: upper bounds.
         ftol: relative change of the sum of squares at which the search ends. A prediction with corners needs a larger
-            one: with noise the search otherwise goes back and forth between samples.
+            value, because with noise the search otherwise oscillates between samples.
 
     Raises:
         ValueError: the fit did not converge.
@@ -97,18 +97,18 @@ def solve(
 
 
 def intervals(solution: Solution, nuisances: int = 0) -> list[tuple[float, float] | None]:
-    """95 % intervals of all parameters but the last `nuisances`; None where too little of the record depends on one.
+    """Computes 95 % intervals of all parameters but the last `nuisances`; None where the record has too little on one.
 
-    Delete-one-block jackknife of the linearised fit (the sandwich covariance with block sums and the correction for
-    leverage). The blocks are contiguous and as long as _BLOCK_LENGTH correlation times of what the samples
-    contribute to the parameter; their effective number, (sum w)^2 / sum w^2 with w a block's part of the information,
-    less one gives Student's degrees of freedom.
+    The method is a delete-one-block jackknife of the linearised fit (the sandwich covariance with block sums and the
+    correction for leverage). The blocks are contiguous. Each is _BLOCK_LENGTH correlation times long, of the samples'
+    influence on the parameter. Student's degrees of freedom are the effective number of blocks,
+    (sum w)^2 / sum w^2 with w the information in a block, minus one.
     """
     residuals, jacobian = solution.residuals, solution.jacobian
     n, d, _ = jacobian.shape
     count = len(solution.theta) - nuisances
     theta, J = solution.theta[:count], jacobian[:, :, :count].reshape(n * d, count)
-    if nuisances:  # Frisch and Waugh: what the nuisances explain carries no information
+    if nuisances:  # Frisch and Waugh: the part that the nuisances explain has no information
         other = jacobian[:, :, count:].reshape(n * d, nuisances)
         J = J - other @ np.linalg.lstsq(other, J, rcond=None)[0]
     size = np.linalg.norm(J, axis=0)
@@ -145,7 +145,7 @@ def intervals(solution: Solution, nuisances: int = 0) -> list[tuple[float, float
 def _jackknife(
     i: int, blocks: int, products: np.ndarray, scores: np.ndarray, inverse: np.ndarray
 ) -> tuple[float, float]:
-    """Variance of parameter i, and the effective number of blocks with information on it."""
+    """Computes the variance of parameter i, and the effective number of blocks with information on it."""
     first = np.linspace(0, len(products), blocks, endpoint=False).astype(int)
     A, g = np.add.reduceat(products, first), np.add.reduceat(scores, first)
     weights = np.einsum("i,bij,j->b", inverse[i], A, inverse[i])
@@ -157,7 +157,7 @@ def _jackknife(
 
 
 def correlation_time(series: np.ndarray) -> float:
-    """Integrated autocorrelation time [samples], 1 for white noise, summed up to five times itself (Sokal)."""
+    """Computes the integrated autocorrelation time [samples], 1 for white noise; the sum ends at 5 times it (Sokal)."""
     n = len(series)
     power = np.abs(np.fft.rfft(series, 2 * n)) ** 2
     covariance = np.fft.irfft(power)[:n]

@@ -27,7 +27,7 @@ from haptic_friction.identification.records import FEWEST, FEWEST_STATIC, moving
 from haptic_friction.laws import checked
 from haptic_friction.models.model_c import ModelC
 
-#: if as much quantisation again changes a parameter by more than this fraction it is lost in it; number of trials
+#: largest relative change of a parameter that is identified when the quantisation is doubled; number of trials
 _CHANGE_BY_QUANTISATION, _REPETITIONS = 0.25, 4
 
 
@@ -43,27 +43,27 @@ def identify_law(
 ) -> Identification:
     """Fits f = g(|v|) v/|v| to the samples that slide; eqs. (23), (24), and Stribeck's g.
 
-    Only the component of the force along the velocity counts, so noise across it makes no bias.
+    Only the component of the force along the velocity counts, so noise perpendicular to it makes no bias.
 
     Args:
         velocity: sliding velocity v [m/s], shape (n_samples, dimension), or (n_samples,) along a line.
         force: friction force f [N] in the direction of sliding, the same shape.
         law: "coulomb", g = F; "viscous_coulomb", g = F + D s; "stribeck",
             g = Fc + (Fs - Fc) exp(-(s/vs)^2) + D s.
-        sliding: samples that slide, boolean (n_samples,); all if not given. A contact with compliance (model C) needs
-            it: after a stop the spring stretches by F/K before anything slides.
-        minimum_speed: samples slower than this [m/s] do not count as sliding.
-        velocity_resolution: change of the velocity by one count of a position encoder [m/s], count over period. Where
-            given, the intervals also contain the bias of that quantisation, found by repeating the fit with more of it.
-        per_direction: Fit a law for each direction along a line, which may differ; needs dimension 1.
+        sliding: flags of the samples that slide, boolean (n_samples,); all if not given. They are required for a
+            contact with compliance (model C): after a stop its spring is loaded to F/K before the contact slides.
+        minimum_speed: speed below which a sample does not count as sliding [m/s].
+        velocity_resolution: change of the velocity by one count of a position encoder [m/s], count over period. If it
+            is given, the intervals contain the bias of the quantisation, from fits with added quantisation.
+        per_direction: fit a law for each direction along a line; requires dimension 1.
 
     Returns:
-        Estimates under the names of the law's arguments, with `per_direction` once after "forward_" and once after
-        "backward_"; what a direction has too few samples for is not identified.
+        Estimates under the names of the law's arguments; with `per_direction` once with the prefix "forward_" and once
+        with "backward_". The parameters of a direction with too few samples are not identified.
 
     Raises:
-        ValueError: unknown law, wrong shapes, numbers that are not finite, too few samples, nothing slides, or a
-            force against the velocity; the message names the argument.
+        ValueError: unknown law, wrong shapes, numbers that are not finite, too few samples, no sample that slides, or
+            a force against the velocity; the message names the argument.
 
     Examples:
         >>> import numpy as np
@@ -107,7 +107,7 @@ def _check_directions(per_direction: bool, u: np.ndarray) -> None:
 
 
 def _parts(v: np.ndarray, per_direction: bool) -> dict[str, np.ndarray]:
-    """Which rows of a velocity (n, dimension) belong to each part of the law, by the prefix of its parameters."""
+    """Returns the mask of the rows of a velocity (n, dimension) of each part of a law, by the prefix of the part."""
     if not per_direction:
         return {"": np.ones(len(v), dtype=bool)}
     return dict(zip(DIRECTIONS, (v[:, 0] > 0.0, v[:, 0] < 0.0), strict=True))
@@ -116,7 +116,7 @@ def _parts(v: np.ndarray, per_direction: bool) -> dict[str, np.ndarray]:
 def fit_directions(
     law: str, speed: np.ndarray, along: np.ndarray, parts: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, LawFit], dict[str, str]]:
-    """A law for each part with enough samples; and the parameters that are not determined, with the reason."""
+    """Fits a law to each part with enough samples; also returns the reasons by undetermined parameter."""
     fits, missing = dict[str, LawFit](), dict[str, str]()
     for prefix, mask in parts.items():
         if prefix and mask.sum() < FEWEST:
@@ -131,7 +131,7 @@ def fit_directions(
 def _merged(
     parts: Sequence[Identification], missing: Mapping[str, str], *, law: str, dimension: int, per_direction: bool
 ) -> Identification:
-    """One identification of those of the directions, whose samples differ."""
+    """Merges the identifications of the directions, which have different samples, to one."""
     estimates = {name: estimate for part in parts for name, estimate in part.estimates.items()}
     reasons = dict(missing) | {name: why for part in parts for name, why in part.not_identified.items()}
     count = sum(part.samples for part in parts)
@@ -155,20 +155,20 @@ def identify_model_c(
 
     Args:
         velocity: velocity u of the free end [m/s], shape (n_samples, dimension), or (n_samples,) along a line, one row
-            a period. For a model that rendered the force it is the model's input, the measured velocity; the true one
-            gives B less K times the delay of the measurement.
-        force: friction force f [N], the same shape, in the direction of sliding: the body feels -f.
+            per period. For a force that a model rendered, this is the model's input, the measured velocity; with the
+            true velocity the estimate of B is B minus K times the delay of the measurement.
+        force: friction force f [N], the same shape, in the direction of sliding; -f acts on the body.
         period: sampling period T [s], above 0.
         law: as in `identify_law`.
         minimum_speed: speed above which the contact may slide [m/s]; only for the starting values, and for the
-            speeds by which a parameter of the law counts as identifiable.
-        velocity_resolution: change of the velocity by one count of a position encoder [m/s], count over period. Where
-            given, the intervals also contain the bias of that quantisation, found by repeating the fit with more of it.
-        per_direction: Fit a law for each direction along a line, which may differ; needs dimension 1.
+            speeds that decide whether a parameter of the law is identifiable.
+        velocity_resolution: change of the velocity by one count of a position encoder [m/s], count over period. If it
+            is given, the intervals contain the bias of the quantisation, from fits with added quantisation.
+        per_direction: fit a law for each direction along a line; requires dimension 1.
 
     Returns:
         Estimates under the names of the arguments of the law and of `ModelC`. Without samples that stick, K and B are
-        not identified and the law is that of |f| = g(|u|).
+        not identified and the law is the fit of |f| = g(|u|).
 
     Raises:
         ValueError: as in `identify_law`, or a period that is not above 0.
@@ -209,7 +209,7 @@ def _fit_model_c(
     largest = np.abs(f).max()
     thetas = [part.solution.theta.copy() for part in start.values()]
     for part, theta in zip(start.values(), thetas, strict=True):
-        if part.law == "stribeck":  # no steeper than where Phi_Z exists, eq. (15)
+        if part.law == "stribeck":  # Phi_Z must exist, eq. (15)
             theta[1] = min(theta[1], 0.9 * (B + T * K + theta[3]) * theta[2] / math.sqrt(2.0 / math.e))
     ends = np.cumsum([len(theta) for theta in thetas])
     count = int(ends[-1])
@@ -250,13 +250,13 @@ def identification_of(
     missing: Mapping[str, str],
     contact: Mapping[str, str] | None = None,
 ) -> Identification:
-    """The result, in the parameters of the constructors.
+    """Makes the identification from a least-squares solution, in the parameters of the constructors.
 
     Args:
-        law: That was asked for.
+        law: Requested law.
         parts: Fit of the law, or of the law of each direction, by the prefix of its parameters.
         solution: Least squares of all parameters: those of the parts, of the contact, and nuisances.
-        missing: Parameters that are not determined, with the reason.
+        missing: Reasons by parameter that is not determined.
         contact: Further parameters, such as those of model C, with their units.
     """
     contact = contact or {}
@@ -292,12 +292,12 @@ def identification_of(
 def widened_by_quantisation(
     fit: Callable[[np.ndarray], Identification], u: np.ndarray, resolution: float
 ) -> Identification:
-    """The identification, with the bias that the quantised velocity makes inside the intervals.
+    """Fits a velocity and extends the intervals by the bias of its quantisation; the values stay those of the fit.
 
-    The fit is repeated with as much quantisation again (Cook and Stefanski's simulation and extrapolation): what that
-    does, the quantisation in the record did before: a bias of 1/(1 + x), x the noise's fraction, was 1 + 2 x times as
-    large. Up to x = 1/2 the intervals are extended by twice the change; beyond, a parameter is lost. The values stay
-    those of least squares.
+    The fit is repeated with the same quantisation added once more (Cook and Stefanski's simulation and extrapolation).
+    The change of a parameter estimates the bias from the quantisation of the record: for a bias of 1/(1 + x), with x
+    the fraction of the noise, the bias is 1 + 2 x times the change. Up to x = 1/2 the intervals are extended by twice
+    the change; above, a parameter is not identified.
     """
     found = fit(u)
     if checked("velocity_resolution", resolution, "m/s") == 0.0:
@@ -323,22 +323,22 @@ def widened_by_quantisation(
 
 
 def presliding_start(u: np.ndarray, f: np.ndarray, T: float, static: np.ndarray) -> tuple[float, float] | str:
-    """K and B by regression of f on e and u within each rest, or why there are none.
+    """Computes K and B by regression of f on e and u within each rest; returns the reason if that fails.
 
-    e = T u + T u + ... up to a constant of the rest; the static branch of (38) is f = K e + B u exactly.
+    e = T u + T u + ... up to one constant per rest; the static branch of (38) is f = K e + B u exactly.
     """
     if static.sum() < FEWEST_STATIC:
         return f"{static.sum()} samples stick (expected {FEWEST_STATIC} or more)"
-    stretch, rate, displacement = [], [], []
+    forces, rate, displacement = [], [], []
     for first, end in ranges(static):
         e = T * np.cumsum(u[first:end], axis=0)
         displacement.append(e - e.mean(axis=0))
         rate.append(u[first:end] - u[first:end].mean(axis=0))
-        stretch.append(f[first:end] - f[first:end].mean(axis=0))
+        forces.append(f[first:end] - f[first:end].mean(axis=0))
     columns = np.column_stack([np.concatenate(parts).ravel() for parts in (displacement, rate)])
-    force = np.concatenate(stretch).ravel()
+    force = np.concatenate(forces).ravel()
     size = columns.std(axis=0)
-    size[size < 1e-9 * np.abs(u).max() * np.array([T, 1.0])] = np.inf  # a steady velocity carries no information on B
+    size[size < 1e-9 * np.abs(u).max() * np.array([T, 1.0])] = np.inf  # a steady velocity has no information on B
     K, B = np.linalg.lstsq(columns / size, force, rcond=None)[0] / size
     if math.isinf(size[0]):
         return "nothing moves while it sticks"

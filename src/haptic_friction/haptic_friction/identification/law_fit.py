@@ -1,4 +1,4 @@
-"""Fit of a law to the speeds and forces of samples that slide."""
+"""Fit of a law to the speeds and forces of sliding samples."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class LawFit:
     """The fit of one law.
 
     Attributes:
-        law: Which law was fitted.
-        names: Names of its parameters in the law that was asked for.
-        solution: Its least squares.
+        law: Name of the fitted law.
+        names: Names of its parameters in the requested law.
+        solution: Least-squares solution.
         upper: Upper bounds of the parameters.
-        speeds: The slowest and the fastest of sliding [m/s].
+        speeds: Slowest and fastest sliding speed [m/s].
     """
 
     law: str
@@ -35,7 +35,7 @@ class LawFit:
 
 
 def fit_law(law: str, speed: np.ndarray, along: np.ndarray) -> tuple[LawFit, dict[str, str]]:
-    """The law, or only its force g if all samples slide at one speed; and the parameters that are not determined."""
+    """Fits a law, or only its force g if all samples slide at one speed; also returns the undetermined parameters."""
     names, missing = list(LAWS[law]), {}
     if law != "coulomb":
         slow, fast = np.percentile(speed, (5, 95))
@@ -64,7 +64,7 @@ def fit_law(law: str, speed: np.ndarray, along: np.ndarray) -> tuple[LawFit, dic
 
 
 def _linear_start(law: str, speed: np.ndarray, along: np.ndarray) -> np.ndarray:
-    """Linear least squares; for Stribeck's law at the best of a range of Stribeck velocities."""
+    """Solves linear least squares for starting values; for Stribeck's law at the best of 30 Stribeck velocities."""
 
     def fit(*columns: np.ndarray) -> tuple[np.ndarray, float]:
         matrix = np.column_stack((np.ones_like(speed), *columns))
@@ -85,12 +85,12 @@ def _linear_start(law: str, speed: np.ndarray, along: np.ndarray) -> np.ndarray:
 def stribeck_unseen(
     theta: np.ndarray, lower: np.ndarray, found: Sequence[tuple[float, float] | None], speeds: np.ndarray
 ) -> dict[str, str]:
-    """Static force and Stribeck velocity with the reason, if the samples do not show Stribeck's effect.
+    """Returns the reason for static force and Stribeck velocity if the samples do not determine them; else nothing.
 
     Args:
         theta, lower: Parameters of the law and their lower bounds.
-        found: Their intervals.
-        speeds: The slowest and the fastest of sliding [m/s].
+        found: Intervals of the parameters.
+        speeds: Slowest and fastest sliding speed [m/s].
     """
     slow, fast = speeds
     reason = ""
@@ -102,7 +102,7 @@ def stribeck_unseen(
 
 
 def _magnitude(law: str, theta: np.ndarray, speed: np.ndarray) -> np.ndarray:
-    """g(s); Stribeck's static force is given as its excess over the kinetic one, which is not negative."""
+    """Evaluates g(s); Stribeck's static force is given as its excess over the kinetic one, which is not negative."""
     if law == "coulomb":
         return np.full_like(speed, theta[0])
     if law == "viscous_coulomb":
@@ -112,7 +112,7 @@ def _magnitude(law: str, theta: np.ndarray, speed: np.ndarray) -> np.ndarray:
 
 
 def reported(law: str, theta: np.ndarray) -> np.ndarray:
-    """Parameters of the law's constructor: Stribeck's static force for its excess over the kinetic one."""
+    """Converts fitted parameters to those of the constructor: Stribeck's static force instead of its excess."""
     if law != "stribeck":
         return theta
     return np.concatenate((theta[:1], theta[:1] + theta[1:2], theta[2:]))

@@ -22,9 +22,9 @@ from haptic_friction.identification.records import signals, split_samples
 from haptic_friction.identification.responses import check_substeps, response_to
 from haptic_friction.laws import checked
 
-#: multiples of the stiffness of the regression that are tried as start: the bristle yields before it slides
+#: multiples of the regression's stiffness that are tried as start: the bristle deflects plastically before it slides
 _STIFFER = (1.0, 1.5, 2.5, 4.0)
-#: the bristle's force must reach this fraction of g for a record that slides
+#: fraction of g that the bristle's force must reach in a record that slides
 _FULL_SLIDING = 0.9
 
 
@@ -40,26 +40,26 @@ def identify_lugre(
 ) -> Identification:
     """Fits the LuGre model to a contiguous record: z' = u - s0 |u| z/g(|u|), f = s0 z + s1 z' + s2 u.
 
-    The response of `LuGreModel` to the recorded velocity, from an unknown deflection z at the first sample, is brought
-    to the recorded force by least squares. Source: Canudas de Wit, Olsson, Astrom, Lischinsky, "A new model for control
-    of systems with friction", IEEE Trans. Automatic Control 40 (1995).
+    Least squares fit the response of `LuGreModel` to the recorded velocity, from an unknown deflection z at the first
+    sample, to the recorded force. Source: Canudas de Wit, Olsson, Astrom, Lischinsky, "A new model for control of
+    systems with friction", IEEE Trans. Automatic Control 40 (1995).
 
     Args:
-        velocity: velocity u [m/s], shape (n_samples, dimension), or (n_samples,) along a line, one row a period.
-        force: friction force f [N], the same shape, in the direction of sliding: the body feels -f.
+        velocity: velocity u [m/s], shape (n_samples, dimension), or (n_samples,) along a line, one row per period.
+        force: friction force f [N], the same shape, in the direction of sliding; -f acts on the body.
         period: sampling period T [s], above 0.
         law: steady sliding force g(s) + s2 s, as in `identify_law`: "coulomb", g = F and s2 = 0; "viscous_coulomb",
             g = F; "stribeck", g = Fc + (Fs - Fc) exp(-(s/vs)^2).
         minimum_speed: speed above which the contact may slide [m/s]; only for the starting values, and for the
-            speeds by which a parameter of the law counts as identifiable.
+            speeds that decide whether a parameter of the law is identifiable.
         velocity_resolution: change of the velocity by one count of a position encoder [m/s], as in `identify_law`.
-        substeps: steps of the model per sample. 1 fits the implicit Euler steps of `LuGreModel` at T, for a force
-            that this model rendered; more fit the differential equation, for a force that was measured.
+        substeps: steps of the model per sample. 1 fits the implicit Euler steps of `LuGreModel` with period T, for a
+            force that this model rendered; more fit the differential equation, for a measured force.
 
     Returns:
         Estimates under the names of the law's arguments, where "viscosity" is s2, and "bristle_stiffness" s0,
         "bristle_damping" s1. Without samples that stick, s0 and s1 are not identified. If all sliding is at one
-        speed, s2 is not, and s1 is not either: only their sum acts in presliding.
+        speed, neither s2 nor s1 is identified: only their sum acts in presliding.
 
     Raises:
         ValueError: as in `identify_law`; a period that is not above 0; substeps that are not a whole number from 1;
@@ -135,7 +135,7 @@ def _fit(u: np.ndarray, f: np.ndarray, T: float, law: str, minimum_speed: float,
 def _start(
     part: LawFit, f: np.ndarray, bristle: tuple[float, float], response: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """Parameters and deflection to start from: those of the regressions, with the best of some stiffnesses.
+    """Chooses starting parameters and deflection: those of the regressions, with the best of some stiffnesses.
 
     The damping of the regression is s1 + s2, since z' is u while the bristle is far from sliding.
     """
@@ -147,7 +147,7 @@ def _start(
 
 
 def _check_direction(u: np.ndarray, f: np.ndarray) -> None:
-    """Refuses fast motion in which the force is not along the velocity: it is elastic."""
+    """Refuses fast motion in which the force is not along the velocity, because it is elastic."""
     along = float(np.sum(f * u / np.linalg.norm(u, axis=1)[:, None]) / np.linalg.norm(f, axis=1).sum())
     if along < _FULL_SLIDING:
         raise ValueError(
@@ -157,7 +157,7 @@ def _check_direction(u: np.ndarray, f: np.ndarray) -> None:
 
 
 def _check_sliding(model: LuGreModel, u: np.ndarray) -> None:
-    """Refuses a record in which the bristle's force s0 z stays well below g, where F hardly acts."""
+    """Refuses a record in which the bristle's force s0 z stays well below g, so that F has little effect."""
     law, dimension = model.law, model.dimension
     bristle = LuGreModel(
         law, bristle_stiffness=model.bristle_stiffness, bristle_damping=0.0, period=model.period, dimension=dimension

@@ -16,9 +16,9 @@ from haptic_friction.identification.records import FEWEST, FEWEST_STATIC, signal
 from haptic_friction.identification.responses import check_substeps, response_to
 from haptic_friction.laws import checked
 
-#: number of break-away displacements that are tried as start, and the smallest, as a fraction of the largest
+#: number of break-away displacements tried as start, and ratio of the smallest to the largest
 _TRIED, _SMALLEST = 40, 1e-3
-#: an element slides where its force is this fraction of its break-away force
+#: fraction of its break-away force from which an element counts as sliding
 _SLIDING = 1.0 - 1e-9
 
 
@@ -34,22 +34,22 @@ def identify_parallel_elements(
     """Fits the stiffnesses K_j and break-away forces F_j of elements in parallel to a contiguous record.
 
     Each element is elastoplastic: f_j = K_j e_j with e_j' = u while |f_j| < F_j, and |f_j| = F_j while it slides; the
-    forces add. It is the generalised Maxwell slip model with constant F_j (Iwan, J. Applied Mechanics 33 (1966);
-    Al-Bender, Lampaert, Swevers, IEEE Trans. Automatic Control 50 (2005)). The response of `ParallelElements` to the
-    recorded velocity, from unknown displacements e_j at the first sample, is brought to the recorded force.
+    forces add. This is the generalised Maxwell slip model with constant F_j (Iwan, J. Applied Mechanics 33 (1966);
+    Al-Bender, Lampaert, Swevers, IEEE Trans. Automatic Control 50 (2005)). Least squares fit the response of
+    `ParallelElements` to the recorded velocity, from unknown displacements e_j at the first sample, to the force.
 
     Args:
-        velocity: velocity u [m/s], shape (n_samples, dimension), or (n_samples,) along a line, one row a period.
+        velocity: velocity u [m/s], shape (n_samples, dimension), or (n_samples,) along a line, one row per period.
         force: friction force f [N], the same shape, in the direction of sliding.
         period: sampling period T [s], above 0.
-        elements: their number m, from 1; one more than the record shows leaves parameters that are not identified.
+        elements: number m of elements, from 1; with more than the record shows, some parameters are not identified.
         velocity_resolution: change of the velocity by one count of a position encoder [m/s], as in `identify_law`.
         substeps: steps of the model per sample, as in `identify_lugre`. 1 is for a force that `ParallelElements`
             rendered, and for velocities that are differences of positions over T.
 
     Returns:
-        Estimates "stiffness_1", "force_1", ..., in the order of the break-away displacements F_j/K_j. Not identified
-        are the break-away force of an element that hardly ever slides, and both numbers of one that hardly ever sticks.
+        Estimates "stiffness_1", "force_1", ..., in the order of the break-away displacements F_j/K_j. The break-away
+        force of an element that hardly slides is not identified, nor are both numbers of one that hardly sticks.
 
     Raises:
         ValueError: wrong shapes, numbers that are not finite, too few samples, a number that is out of its range,
@@ -82,17 +82,18 @@ def identify_loading_curve(
 ) -> Identification:
     """Fits elements in parallel to a measured first-loading curve, f = sum of K_j min(x, F_j/K_j).
 
-    `ParallelElements.from_loading_curve` goes through every point of a curve that is concave; this one takes measured
-    points with noise, of which there are many more than elements.
+    `ParallelElements.from_loading_curve` interpolates every point of a concave curve; this function fits measured
+    points with noise, with many more points than elements.
 
     Args:
         displacement: x [m] from the relaxed position, shape (n_samples,), rising, above 0.
         force: force f [N] at these displacements, shape (n_samples,).
         period: T [s] of the model that the result makes.
-        elements: their number m, from 1.
+        elements: number m of elements, from 1.
 
     Returns:
-        As `identify_parallel_elements`. A curve that still rises at its end leaves the last break-away force open.
+        Estimates as of `identify_parallel_elements`. The last break-away force of a curve that still rises at its end
+        is not identified.
 
     Raises:
         ValueError: wrong shapes, fewer than 50 points, displacements that do not rise from above 0, numbers that are
@@ -127,7 +128,7 @@ def _checked_count(elements: int) -> int:
 
 
 def _fit(u: np.ndarray, f: np.ndarray, T: float, count: int, substeps: int, relaxed: bool = False) -> Identification:
-    """The fit of both identifications; `relaxed`: all displacements are zero before the first sample."""
+    """Fits both kinds of records; `relaxed`: all displacements are zero before the first sample."""
     dimension, units = u.shape[1], element_units(count)
     respond = response_to(u, T, substeps)
     starts = 0 if relaxed else count * dimension
@@ -163,10 +164,10 @@ def _fit(u: np.ndarray, f: np.ndarray, T: float, count: int, substeps: int, rela
 
 
 def _start(u: np.ndarray, f: np.ndarray, T: float, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffnesses and break-away forces, (count,) each: the force is linear in K_j for given displacements F_j/K_j.
+    """Chooses starting stiffnesses and break-away forces, shape (count,) each.
 
-    Of many displacements those are taken one by one that leave least with all stiffnesses not negative; each choice
-    is then revised with the others at hand.
+    The force is linear in K_j for given displacements F_j/K_j. Out of many displacements, the one with the smallest
+    residual of non-negative least squares is added at a time; then each is replaced by the best given the others.
     """
     x = T * np.cumsum(u, axis=0)
     reach = float(np.linalg.norm(np.ptp(x, axis=0)))
@@ -194,7 +195,7 @@ def _start(u: np.ndarray, f: np.ndarray, T: float, count: int) -> tuple[np.ndarr
 
 
 def _normal_form(gram: np.ndarray, moment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """R and b with |R w - b|^2 = w^T gram w - 2 moment^T w + a constant."""
+    """Returns R and b with |R w - b|^2 = w^T gram w - 2 moment^T w + a constant."""
     values, vectors = np.linalg.eigh(gram)
     kept = values > 1e-12 * values[-1]
     root = np.sqrt(values[kept])
@@ -202,21 +203,21 @@ def _normal_form(gram: np.ndarray, moment: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _in_order(solution: Solution, count: int, dimension: int) -> Solution:
-    """The solution with its elements in the order of their break-away displacements."""
+    """Sorts the elements of a solution by their break-away displacements."""
     order = np.argsort(solution.theta[1 : 2 * count : 2] / solution.theta[: 2 * count : 2])
     pairs = np.column_stack((2 * order, 2 * order + 1)).ravel()
     before = 2 * count + (order[:, None] * dimension + np.arange(dimension)).ravel().astype(int)
-    places = np.concatenate((pairs, before))
+    indices = np.concatenate((pairs, before))
     return replace(
         solution,
-        theta=solution.theta[places],
-        lower=solution.lower[places],
-        jacobian=solution.jacobian[:, :, places],
+        theta=solution.theta[indices],
+        lower=solution.lower[indices],
+        jacobian=solution.jacobian[:, :, indices],
     )
 
 
 def _unseen(theta: np.ndarray, u: np.ndarray, T: float, count: int) -> Mapping[str, str]:
-    """Parameters of elements that hardly ever slide or stick, or not without each other, with the reason."""
+    """Returns reasons by parameter of elements that hardly slide or stick, or not without a neighbour."""
     stiffness, breakaway, before = theta[: 2 * count : 2], theta[1 : 2 * count : 2], theta[2 * count :]
     dimension, missing = u.shape[1], dict[str, str]()
     model = elements_of(stiffness, breakaway, period=T, dimension=dimension)

@@ -1,4 +1,4 @@
-"""Recorded signals: their check, and which samples slide or stick."""
+"""Recorded signals: their check, and the samples that slide or stick."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from numpy.typing import ArrayLike
 
 from haptic_friction.laws import checked
 
-#: fewest samples of a record and of sliding, and of sticking, that anything is concluded from
+#: smallest number of samples of a record and of sliding, and of sticking, for an estimate
 FEWEST, FEWEST_STATIC = 50, 20
-#: a force below this fraction of the kinetic one is static: the force of a sliding contact is never below g's minimum
-_STATIC_SHARE = 0.8
-#: shortest run of samples below it that is a rest and not noise [samples]
+#: fraction of the minimum of g below which a force is static; the force of a sliding contact is never below it
+_STATIC_FRACTION = 0.8
+#: shortest sequence of static samples that is a rest and not noise [samples]
 _SHORTEST_STICK = 5
 
 
 def signals(velocity: ArrayLike, force: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Both signals, (n, dimension) or (n,) along a line, as checked arrays of one shape (n, dimension)."""
+    """Checks both signals, (n, dimension) or (n,) along a line; returns arrays of one shape (n, dimension)."""
     result = []
     for name, signal, unit in (("velocity", velocity, "m/s"), ("force", force, "N")):
         array = np.ascontiguousarray(signal, dtype=float)
@@ -36,7 +36,7 @@ def signals(velocity: ArrayLike, force: ArrayLike) -> tuple[np.ndarray, np.ndarr
 
 
 def moving_samples(u: np.ndarray, minimum_speed: float) -> np.ndarray:
-    """Mask (n,) of the samples of a velocity (n, dimension) that are faster than a speed [m/s]."""
+    """Returns the mask (n,) of the samples of a velocity (n, dimension) that are faster than a speed [m/s]."""
     speed: np.ndarray = np.linalg.norm(u, axis=1)
     return speed > checked("minimum_speed", minimum_speed, "m/s")
 
@@ -44,15 +44,18 @@ def moving_samples(u: np.ndarray, minimum_speed: float) -> np.ndarray:
 def split_samples(
     u: np.ndarray, f: np.ndarray, minimum_speed: float, per_direction: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Samples of model C that certainly slide, and those that certainly stick.
+    """Finds the samples of model C that certainly slide, and those that certainly stick.
 
-    A sliding contact has |f| = g(|v|), no less than the least of g; a force well below that is static. The least of
-    g comes from a straight line through |f| over the speed, again without what turned out static.
+    A sliding contact has |f| = g(|v|), not below the minimum of g; a force well below that is static. The minimum of
+    g comes from a straight line through |f| over the speed, fitted again without the static samples.
 
     Args:
         u, f: Velocity and force (n, dimension).
         minimum_speed: Speed from which a sample may slide [m/s].
-        per_direction: Forces of each sign have a g of their own; then the dimension is 1.
+        per_direction: True if forces of each sign have their own g; requires dimension 1.
+
+    Returns:
+        Masks (n,) of sliding and of sticking samples.
     """
     moving, speed, magnitude = moving_samples(u, minimum_speed), np.linalg.norm(u, axis=1), np.linalg.norm(f, axis=1)
     sides = [f[:, 0] >= 0.0, f[:, 0] < 0.0] if per_direction else [np.ones(len(u), dtype=bool)]
@@ -69,8 +72,8 @@ def split_samples(
             if there.sum() >= 2:
                 line = np.column_stack((np.ones(there.sum()), speed[there]))
                 intercept, slope = np.linalg.lstsq(line, magnitude[there], rcond=None)[0]
-                least[side] = _STATIC_SHARE * min(intercept, intercept + slope * speed.max())
-        static = _stretches(magnitude < least)
+                least[side] = _STATIC_FRACTION * min(intercept, intercept + slope * speed.max())
+        static = _rests(magnitude < least)
         slides = moving & ~static
     along = float(np.sum(f[slides] * u[slides]) / speed[slides].sum())
     if along <= 0.0:
@@ -79,12 +82,12 @@ def split_samples(
 
 
 def wrong_direction(along: float) -> str:
-    """The refusal of a force that is against the velocity on average [N]."""
+    """Returns the error text for a force against the velocity; `along` is its mean along the velocity [N]."""
     return f"force: expected in the direction of sliding, got {along:.3g} N along it on average (is it -f?)"
 
 
-def _stretches(mask: np.ndarray) -> np.ndarray:
-    """The mask without stretches shorter than a rest, and without the first sample of each."""
+def _rests(mask: np.ndarray) -> np.ndarray:
+    """Removes from a mask the sequences that are shorter than a rest, and the first sample of each rest."""
     result = np.zeros_like(mask)
     for first, end in ranges(mask):
         result[first + 1 : end] = end - first >= _SHORTEST_STICK
@@ -92,6 +95,6 @@ def _stretches(mask: np.ndarray) -> np.ndarray:
 
 
 def ranges(mask: np.ndarray) -> np.ndarray:
-    """First sample and end of each stretch of a mask, (n, 2)."""
+    """Finds the first sample and the end of each sequence of true samples of a mask, shape (n, 2)."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
     return edges.reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Response of a model to a recorded velocity, of the model as it is stepped or of its differential equation."""
+"""Response of a model to a recorded velocity, by the steps of the model or by its differential equation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Simulated(Protocol):
     """A model that gives forces (n, dimension) for velocities (n, dimension)."""
 
     def simulate(self, velocities: np.ndarray, /) -> np.ndarray:
-        """Advances over an array."""
+        """Advances over an array of velocities."""
         ...
 
 
@@ -25,16 +25,19 @@ def check_substeps(substeps: int) -> None:
 def response_to(
     velocity: np.ndarray, period: float, substeps: int
 ) -> Callable[[Callable[[float], Simulated]], np.ndarray]:
-    """A function that gives the force (n, dimension) of a model, made for a period, to a record of the velocity.
+    """Makes a function that computes the force (n, dimension) of a model under a recorded velocity.
 
-    With one substep it is the model stepped at the period of the record. With more it is the solution of the model's
-    differential equation for a velocity that is linear between samples: implicit Euler with the substep h and with h/2
-    has the errors c h and c h/2, so 2 f(h/2) - f(h) has one of second order (Richardson's extrapolation).
+    With one substep the force is that of the model stepped with the period of the record. With more it is the solution
+    of the model's differential equation for a velocity that is linear between samples. Implicit Euler with the substep
+    h and with h/2 has the errors c h and c h/2, so 2 f(h/2) - f(h) has a second-order error (Richardson extrapolation).
 
     Args:
-        velocity: Of the record [m/s], (n, dimension).
+        velocity: Recorded velocity [m/s], shape (n, dimension).
         period: T [s].
         substeps: Steps of the model per sample.
+
+    Returns:
+        Function of a callable that makes the model for a period [s].
     """
     divisions = [1] if substeps == 1 else [substeps, 2 * substeps]
     inputs = [(k, _interpolated(velocity, k)) for k in divisions]
@@ -47,7 +50,7 @@ def response_to(
 
 
 def _interpolated(velocity: np.ndarray, k: int) -> np.ndarray:
-    """The velocity at k times the rate, linear between samples, the first and the last as recorded."""
+    """Interpolates the velocity linearly to k times the rate; the first and the last sample stay."""
     if k == 1:
         return velocity
     sample, fine = np.arange(len(velocity)), np.arange((len(velocity) - 1) * k + 1) / k

@@ -1,4 +1,4 @@
-"""Recorded signals from a CSV file of the user's."""
+"""Recorded signals from a CSV file of the user."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def read_signals(
     time: str | None = None,
     delimiter: str = ",",
 ) -> Signals:
-    """Reads the columns of a CSV file that an identification needs; its first line has their names.
+    """Reads the columns of a CSV file that an identification needs; the first line has the names of the columns.
 
     Args:
-        path: Of the file, UTF-8 text of at most 64 MiB. Empty lines are skipped.
+        path: Path of the file, UTF-8 text of at most 64 MiB. Empty lines are skipped.
         velocity: Name of the column of the velocity [m/s], or one name per dimension.
         force: Name of the column of the force [N], in the direction of sliding, or one name per dimension.
         period: Sampling period T [s], if there is no column of time.
@@ -61,9 +61,9 @@ def read_signals(
         delimiter: Character between the fields.
 
     Raises:
-        ValueError: The file cannot be read, lacks a column, has a line with something else than a finite number in
-            one of the columns, has steps of time that are not uniform, or has less than 50 samples; or the arguments
-            do not fit. The message has the name of the file, and the line.
+        ValueError: The file cannot be read, lacks a column, has a value that is not a finite number in one of the
+            columns, has steps of time that are not uniform, or has fewer than 50 samples; or the arguments are
+            inconsistent. The message has the name of the file, and the line.
 
     Examples:
         >>> import tempfile
@@ -89,7 +89,7 @@ def read_signals(
 
 
 def _read_columns(path: str | Path, columns: Sequence[str], delimiter: str) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of the lines (n,), and the values of columns in them (n, columns)."""
+    """Reads the numbers of the lines (n,), and the values of the columns in them (n, columns)."""
     try:
         text = read_text(path, encoding="utf-8-sig")
     except FileError as error:
@@ -101,16 +101,16 @@ def _read_columns(path: str | Path, columns: Sequence[str], delimiter: str) -> t
         where = f"{path}: line {number}"
         if not header:
             header = [name.strip() for name in row]
-            places = [_place(f"{where}: ", header, name) for name in columns]
+            indices = [_column_index(f"{where}: ", header, name) for name in columns]
             continue
         if len(row) != len(header):
             raise ValueError(f"{where}: expected {len(header)} fields, got {len(row)}")
         values = []
-        for place, name in zip(places, columns, strict=True):
+        for index, name in zip(indices, columns, strict=True):
             try:
-                values.append(float(row[place]))
+                values.append(float(row[index]))
             except ValueError:
-                kind = "text" if row[place].strip() else "nothing"
+                kind = "text" if row[index].strip() else "nothing"
                 raise ValueError(f"{where}: column {name!r}: expected a number, got {kind}") from None
             if not math.isfinite(values[-1]):
                 raise ValueError(f"{where}: column {name!r}: expected a finite number, got {values[-1]}")
@@ -122,7 +122,7 @@ def _read_columns(path: str | Path, columns: Sequence[str], delimiter: str) -> t
 
 
 def _split(path: str | Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Fields of each line that is not empty, with its number."""
+    """Yields the number and the fields of each line that is not empty."""
     reader = csv.reader(text.splitlines(), delimiter=delimiter)
     try:
         for row in reader:
@@ -132,8 +132,8 @@ def _split(path: str | Path, text: str, delimiter: str) -> Iterator[tuple[int, l
         raise ValueError(f"{path}: line {reader.line_num}: {error}") from None
 
 
-def _place(where: str, header: Sequence[str], name: str) -> int:
-    """Number of a column."""
+def _column_index(where: str, header: Sequence[str], name: str) -> int:
+    """Returns the index of a column in the header; raises ValueError unless there is exactly one of that name."""
     if header.count(name) != 1:
         problem = "no column" if name not in header else f"{header.count(name)} columns"
         raise ValueError(f"{where}{problem} {name!r}, expected one; the file has: {', '.join(header)}")
@@ -141,7 +141,7 @@ def _place(where: str, header: Sequence[str], name: str) -> int:
 
 
 def _period(path: str | Path, name: str, lines: np.ndarray, time: np.ndarray) -> float:
-    """Sampling period of a column of time [s]."""
+    """Computes the sampling period [s] of a column of time; raises ValueError if its steps are not uniform."""
     steps = np.diff(time)
     usual = float(np.median(steps))
     wrong = np.flatnonzero(~((usual > 0.0) & (np.abs(steps - usual) <= _LARGEST_JITTER * usual)))

@@ -2,12 +2,12 @@
 
 A law gives the steady friction force of a sliding contact; at rest the force is any of a set. Isotropic
 laws are Phi(v) = g(|v|) v/|v| in any dimension, with any vector of length g(0) or less at rest. The force
-on the *other* side, which opposes the motion of the sliding body, is -Phi(v). The models need Phi_Z,
-eq. (52), the solution y of y = Phi(x - Z y), with Z > 0 in m/(N s).
+on the sliding body, which opposes its motion, is -Phi(v). The models need Phi_Z, eq. (52), the solution y of
+y = Phi(x - Z y), with Z > 0 in m/(N s).
 
-A law of one's own is a class that names a closed form and its coefficients, a `FunctionLaw` of g and g',
-or a `TableLaw` of measured points. An `AsymmetricLaw` takes one law for each direction along a line. What no
-law here has: memory, dwell-time dependence, presliding displacement (models B, C and D add the latter).
+A user-defined law is a class that names a closed form and its coefficients, a `FunctionLaw` of g and g',
+or a `TableLaw` of measured points. An `AsymmetricLaw` takes one law for each direction along a line. No law
+has memory, dwell-time dependence or presliding displacement; models B, C and D add presliding displacement.
 """
 
 from haptic_friction.laws.anisotropic import AnisotropicLaw

@@ -15,8 +15,8 @@ class AnisotropicLaw(FrictionLaw):
     """Phi(v) = S v/|v| + V v with friction tensors S and V.
 
     The static set F, eq. (50), is the ellipsoid of S. Phi_Z is exact where S and V have common principal
-    axes (a scalar V always has); otherwise existence and uniqueness are not guaranteed, as the paper
-    says, and only the approximation (59) is offered: `AnisotropicLaw(S, viscosity=V, exact=False)`.
+    axes, as for a scalar V. Otherwise the paper does not guarantee existence and uniqueness, and only the
+    approximation (59) is available: `AnisotropicLaw(S, viscosity=V, exact=False)`.
 
     Args:
         force_tensor: S [N], shape (n, n), symmetric, positive definite.
@@ -61,17 +61,17 @@ class AnisotropicLaw(FrictionLaw):
             self.code |= projection.APPROXIMATE
 
     def accuracy(self, Z: float) -> float:
-        """As for other laws where S is isotropic; infinite elsewhere: (59) has no such condition.
+        """Returns Z max|g'| where S is isotropic; infinity elsewhere, because (59) has no such condition.
 
-        (59) changes the static set: with S = diag(4, 1) N and V = 0 it holds 2.92 N at 45 degrees, where
-        the exact limit is 1.37 N, for every Z.
+        (59) changes the static set: with S = diag(4, 1) N and V = 0 its static limit at 45 degrees is 2.92 N for
+        every Z, where the exact one is 1.37 N.
         """
         sigma = self.coefficients[2 : 2 + self.dimension]
         isotropic = np.ptp(sigma) <= 1e-12 * sigma.max()
         return super().accuracy(Z) if isotropic else math.inf
 
     def magnitude(self, speed: float) -> float:
-        """An anisotropic law has no g; raises ValueError."""
+        """Raises ValueError: an anisotropic law has no g."""
         raise ValueError("law: an anisotropic law has no magnitude g(s); use force(velocity)")
 
     slope = magnitude
@@ -91,16 +91,17 @@ def _symmetric(name: str, value: ArrayLike) -> np.ndarray:
 
 
 def _common_axes(S: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Orthogonal Q, its columns the principal axes of both tensors, where they have common ones.
+    """Finds the orthogonal Q whose columns are the principal axes of both tensors, where they have common ones.
 
-    Within equal eigenvalues of S the axes are free; a generic S + a V has those of both. Two eigenvalues of
-    it are equal by chance for one a per pair of axes at most, so of one a more than pairs the best is taken.
+    The axes within equal eigenvalues of S are arbitrary; a generic S + a V has the axes of both tensors. Two of its
+    eigenvalues are equal by chance for at most one a per pair of axes. So one a more than there are pairs is tried,
+    and the best is taken.
     """
     tensors = (S / np.linalg.norm(S), V / max(np.linalg.norm(V), 1e-300))
 
     def leftover(Q: np.ndarray) -> float:
-        turned = [Q.T @ tensor @ Q for tensor in tensors]
-        return sum(float(np.linalg.norm(tensor - np.diag(np.diag(tensor)))) for tensor in turned)
+        rotated = [Q.T @ tensor @ Q for tensor in tensors]
+        return sum(float(np.linalg.norm(tensor - np.diag(np.diag(tensor)))) for tensor in rotated)
 
     weights = np.linspace(0.5, 1.0, len(S) * (len(S) - 1) // 2 + 1)
     return min((np.linalg.eigh(tensors[0] + a * tensors[1])[1] for a in weights), key=leftover)

@@ -16,7 +16,7 @@ class AsymmetricLaw(FrictionLaw):
 
     Args:
         forward: Law of positive velocities, isotropic; only its g counts.
-        backward: Law of negative velocities likewise.
+        backward: Law of negative velocities, isotropic; only its g counts.
 
     Raises:
         ValueError: A part is anisotropic, or asymmetric itself.
@@ -52,23 +52,23 @@ class AsymmetricLaw(FrictionLaw):
 
     @property
     def is_approximated(self) -> bool:
-        """Phi_Z is the closed-form approximation in both directions."""
+        """True if Phi_Z is the closed-form approximation in both directions."""
         return self.forward.is_approximated and self.backward.is_approximated
 
     def approximated(self) -> AsymmetricLaw:
-        """The same law with Phi_Z by the closed-form approximation (46) in both directions."""
+        """Returns the same law with Phi_Z by the closed-form approximation (46) in both directions."""
         return AsymmetricLaw(self.forward.approximated(), self.backward.approximated())
 
     def magnitude(self, speed: float) -> float:
-        """g+(v) [N] at a velocity v >= 0 [m/s], g-(-v) at v < 0."""
+        """Returns g+(v) [N] at a velocity v >= 0 [m/s], g-(-v) at v < 0."""
         return self.forward.magnitude(speed) if speed >= 0.0 else self.backward.magnitude(-speed)
 
     def slope(self, speed: float) -> float:
-        """g+'(v) [N s/m] at a velocity v >= 0 [m/s], g-'(-v) at v < 0: dPhi/dv in both directions."""
+        """Returns g+'(v) [N s/m] at a velocity v >= 0 [m/s], g-'(-v) at v < 0: dPhi/dv in both directions."""
         return self.forward.slope(speed) if speed >= 0.0 else self.backward.slope(-speed)
 
     def reversed(self) -> AsymmetricLaw:
-        """The law of the opposite axis: -Phi(-v)."""
+        """Returns the law of the opposite axis, -Phi(-v)."""
         return AsymmetricLaw(self.backward, self.forward)
 
     def check_existence(self, Z: float | np.ndarray) -> None:
@@ -77,6 +77,6 @@ class AsymmetricLaw(FrictionLaw):
         self.backward.check_existence(Z)
 
     def check_dimension(self, dimension: int) -> None:
-        """Raises ValueError unless the dimension is 1: in more, two directions are not all."""
+        """Raises ValueError unless the dimension is 1: in more dimensions there are more than two directions."""
         if dimension != 1:
             raise ValueError(f"law: an asymmetric law acts in 1 dimension, got {dimension}")

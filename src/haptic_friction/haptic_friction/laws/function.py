@@ -17,14 +17,14 @@ INSPECTED_SPEEDS = np.concatenate(([0.0], np.logspace(-9.0, 3.0, 1201)))
 
 
 class FunctionLaw(FrictionLaw):
-    """Any g with its derivative, compiled; Phi_Z by Newton's method kept in a bracket by bisection.
+    """Any g with its derivative, compiled; Phi_Z by Newton's method with bisection in a bracket.
 
-    Both functions take a speed [m/s] as a float and may use `math`, `numpy` and numbers from around them.
+    Both functions take a speed [m/s] as a float and may use `math`, `numpy` and numbers of their enclosing scope.
     They are inspected between 1e-9 and 1000 m/s.
 
     Args:
         magnitude: g(s) [N], continuous and above 0 for s > 0; g(0) is the limit at rest.
-        slope: its derivative g'(s) [N s/m].
+        slope: derivative g'(s) [N s/m].
 
     Raises:
         ValueError: a function cannot be compiled, a value is not finite or not positive, or `slope` is not the
@@ -73,7 +73,7 @@ class FunctionLaw(FrictionLaw):
                 )
 
     def _extreme(self, rate: np.ndarray, sign: float) -> float:
-        """Least value of sign g' at the inspected speeds and between the neighbours of the best of them."""
+        """Finds the smallest sign g' at the inspected speeds and between the neighbours of the best of them."""
         best = int(np.argmin(rate[1:])) + 1
         low, high = INSPECTED_SPEEDS[max(best - 1, 0)], INSPECTED_SPEEDS[min(best + 1, len(rate) - 1)]
         slope = self._functions[1].ctypes
@@ -84,10 +84,10 @@ class FunctionLaw(FrictionLaw):
 
 
 def _compiled(name: str, function: Callable[[float], float]) -> Any:
-    """Compiles the function to machine code; the refusal gives the first line of the compiler that names the cause."""
+    """Compiles the function to machine code; its ValueError has the compiler's first line that names the cause."""
     try:
         return cfunc("float64(float64)", error_model="numpy")(function)
-    except Exception as error:  # beside its own errors, numba lets some of Python's through
+    except Exception as error:  # Numba raises its own errors and some of Python's
         lines = [line.strip() for line in str(error).splitlines()]
         reasons = [line for line in lines if line and not line.startswith("Failed in nopython mode")]
         reason = reasons[0] if reasons else type(error).__name__

@@ -15,25 +15,25 @@ from haptic_math.quantities import finite_number
 
 Law = TypeVar("Law", bound="FrictionLaw")
 
-#: inputs [m/s], [N] from here on are refused: their square could overflow
+#: bound of the inputs [m/s], [N]; the square of larger ones could overflow
 LARGEST = 1e100
 
 
 def checked(name: str, value: float, unit: str, *, positive: bool = False) -> float:
-    """A finite number, positive or not negative, or a ValueError that names it."""
+    """Returns a finite number that is positive or not negative; raises ValueError that names any other."""
     expected = f"{'a finite number above 0' if positive else 'a finite number, not negative'} [{unit}]"
     return finite_number(name, value, minimum=0.0, above=0.0 if positive else None, expected=expected)
 
 
 def checked_law(law: object) -> FrictionLaw:
-    """A friction law, or a ValueError that names the argument."""
+    """Returns the law; raises ValueError that names the argument if it is no `FrictionLaw`."""
     if not isinstance(law, FrictionLaw):
         raise ValueError(f"law: expected a friction law such as CoulombLaw(4.0), got {law!r}")
     return law
 
 
 def symmetric_matrix(name: str, value: ArrayLike, unit: str, dimension: int, *, positive: bool = False) -> np.ndarray:
-    """A symmetric matrix (n, n), positive definite or semidefinite, or a ValueError that names it."""
+    """Returns a symmetric matrix (n, n), positive definite or semidefinite; raises ValueError that names any other."""
     kind = "definite" if positive else "semidefinite"
     expected = f"{name}: expected a symmetric, positive {kind} matrix [{unit}] of shape ({dimension}, {dimension})"
     matrix = np.asarray(value, dtype=float)
@@ -54,7 +54,7 @@ class FrictionLaw(ABC):
 
     Attributes:
         code: number of the closed form that `haptic_friction.laws.projection` evaluates.
-        coefficients: its coefficients; the first is g(0), the breakaway force [N].
+        coefficients: of the closed form; the first is g(0), the breakaway force [N].
         slope_range: smallest and largest g' [N s/m] over all speeds above 0.
         forces: coefficients that are proportional to Phi; None where Phi cannot be scaled.
 
@@ -79,48 +79,48 @@ class FrictionLaw(ABC):
 
     @property
     def kernel_code(self) -> int | None:
-        """The code as kernels take it: None for the closed form (53), (55), so that nothing else is compiled for it."""
+        """Code of the law in kernels; None for the closed form (53), (55), so that nothing else is compiled for it."""
         return None if self.code == projection.COULOMB_VISCOUS else self.code
 
     @property
     def is_isotropic(self) -> bool:
-        """Phi(v) = g(|v|) v/|v|: the same in all directions."""
+        """True if Phi(v) = g(|v|) v/|v|, the same in all directions."""
         return self.code & ~projection.APPROXIMATE != projection.ANISOTROPIC and not self.code & projection.ASYMMETRIC
 
     @property
     def is_approximated(self) -> bool:
-        """Phi_Z is the closed-form approximation instead of the exact solution."""
+        """True if Phi_Z is the closed-form approximation instead of the exact solution."""
         return bool(self.code & projection.APPROXIMATE)
 
     def approximated(self: Law) -> Law:
-        """The same law with Phi_Z by the closed-form approximation (46), (57) or, if anisotropic, (59).
+        """Returns the same law with Phi_Z by the closed-form approximation (46), (57) or, if anisotropic, (59).
 
-        It needs no iteration and exists for every Z; `accuracy` is a measure of its error. Its
-        largest static force is g where g(s) = s/Z, instead of g(0).
+        The approximation needs no iteration and exists for every Z; `accuracy` is a measure of its error. Its
+        largest static force is g(s) at the root of g(s) = s/Z, instead of g(0).
         """
         law = copy.copy(self)
         law.code = self.code | projection.APPROXIMATE
         return law
 
     def magnitude(self, speed: float) -> float:
-        """g(s) [N] at a speed s > 0 [m/s], of an isotropic law."""
+        """Returns g(s) [N] of an isotropic law at a speed s > 0 [m/s]."""
         return float(projection.magnitude(self.kernel_code, self.coefficients[None], 0, float(speed)))
 
     def slope(self, speed: float) -> float:
-        """g'(s) [N s/m] at a speed s > 0 [m/s], of an isotropic law."""
+        """Returns g'(s) [N s/m] of an isotropic law at a speed s > 0 [m/s]."""
         return float(projection.slope(self.kernel_code, self.coefficients[None], 0, float(speed)))
 
     def force(self, velocity: ArrayLike) -> np.ndarray:
-        """Phi(v) [N] for v [m/s], shape (dimension,) or (n, dimension); zero at rest, where Phi is a set (51)."""
+        """Evaluates Phi(v) [N] for v [m/s], shape (dimension,) or (n, dimension); zero at rest, where Phi is (51)."""
         v = self._vectors("velocity", velocity)
         result = np.empty_like(v)
         projection.evaluate_all(self.kernel_code, self.coefficients[None], v[None], result[None], (0.0,) * v.shape[1])
         return result[0] if np.ndim(velocity) < 2 else result
 
     def projected(self, x: ArrayLike, Z: ArrayLike) -> np.ndarray:
-        """Phi_Z(x) [N], eq. (52), shape (dimension,) or (n, dimension).
+        """Evaluates Phi_Z(x) [N], eq. (52), shape (dimension,) or (n, dimension).
 
-        For a matrix Z it is the solution f of f = Phi(x - Z f), see `principal_axes`.
+        For a matrix Z the result is the solution f of f = Phi(x - Z f), see `principal_axes`.
 
         Args:
             x: velocity-like argument [m/s], shape (dimension,) or (n, dimension).
@@ -150,7 +150,7 @@ class FrictionLaw(ABC):
         return result[0] if np.ndim(x) < 2 else result
 
     def principal_axes(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers z, shape (n,), and axes R, shape (n, n), that reduce a matrix Z to numbers along axes.
+        """Reduces a matrix Z to numbers z, shape (n,), along axes R, shape (n, n).
 
         f = R phi is the solution of f = Phi(x - Z f), where phi solves phi = Phi0(R^T x - diag(z) phi) with the
         isotropic law Phi0 of the coefficients. For an isotropic law R is orthogonal and Z = R diag(z) R^T.
@@ -170,7 +170,8 @@ class FrictionLaw(ABC):
     def check_existence(self, Z: float | np.ndarray) -> None:
         """Refuses a Z for which Phi_Z is not unique: (15), (56) demand g'(s) > -1/Z at all speeds.
 
-        For a matrix Z it is g'(s) > -1/z with the largest eigenvalue z. An approximated law exists for every Z.
+        For a matrix Z the condition is g'(s) > -1/z with the largest eigenvalue z. An approximated Phi_Z exists for
+        every Z.
 
         Raises:
             ValueError: the condition is violated, then the message gives both numbers; or Z is 0, infinite or NaN.
@@ -189,18 +190,19 @@ class FrictionLaw(ABC):
             )
 
     def accuracy(self, Z: float) -> float:
-        """Z max|g'|: (48), (58) ask it to be far below 1 for the approximation to be valid."""
+        """Returns Z max|g'|, which (48), (58) require to be far below 1 for the approximation to be valid."""
         return Z * max(abs(bound) for bound in self.slope_range)
 
     def approximation_error(self, x: float, Z: float) -> tuple[float, float]:
-        """Error of the approximation (46) at an argument, and its estimate, eq. (47), along a line.
+        """Returns the error of the approximation (46) at an argument along a line, and its estimate, eq. (47).
 
         Args:
             x: Argument [m/s].
             Z: Inverse impedance [m/(N s)].
 
         Returns:
-            |Phi^_Z(x) - Phi_Z(x)| [N], and Z |Phi_Z(x) Phi'(x)| [N], which it is but for O(Z^2) where both slide.
+            Error |Phi^_Z(x) - Phi_Z(x)| [N] and estimate Z |Phi_Z(x) Phi'(x)| [N]; where both slide they differ by
+            O(Z^2).
 
         Raises:
             ValueError: Phi_Z does not exist for Z.
@@ -210,15 +212,15 @@ class FrictionLaw(ABC):
         return error, Z * exact * abs(self.slope(abs(x)))
 
     def static_force_error(self, Z: float) -> tuple[float, float]:
-        """Error of the largest static force that the approximation (46) makes, and its estimate, eq. (49).
+        """Returns the error of the largest static force under the approximation (46), and its estimate, eq. (49).
 
-        The static force becomes g(x0) with x0 = Z g(x0).
+        The approximation has the static force g(x0) with x0 = Z g(x0).
 
         Args:
             Z: Inverse impedance [m/(N s)].
 
         Returns:
-            |g(x0) - g(0)| [N], and Z |g(x0) g'(0)| [N], which it is but for O(Z^2).
+            Error |g(x0) - g(0)| [N] and estimate Z |g(x0) g'(0)| [N]; they differ by O(Z^2).
 
         Raises:
             ValueError: There is no x0 up to `LARGEST`, as for a law that rises as fast as x/Z.
@@ -237,7 +239,7 @@ class FrictionLaw(ABC):
         return abs(static - g(0.0)), Z * static * abs(self.slope(0.0))
 
     def check_dimension(self, dimension: int) -> None:  # noqa: B027 -- an isotropic law acts in any
-        """Raises ValueError unless the law can act in that many dimensions; an isotropic one always can."""
+        """Raises ValueError if the law is not defined in this dimension; an isotropic law is defined in all."""
 
     def _vectors(self, name: str, value: ArrayLike) -> np.ndarray:
         vectors = np.atleast_2d(np.require(value, dtype=float, requirements=["C", "W"]))

@@ -1,9 +1,9 @@
 """Compiled evaluation of the friction laws: Phi and its implicit counterpart Phi_Z (eqs. (52) to (59)).
 
-A law reaches compiled code as an integer (which closed form) and a row of coefficients, the first of
-which is g(0), so that every kernel can be cached on disk and knows nothing of the law's class. Rows
-stand one per element (or one for all) in an array (elements, coefficients). The code None stands for
-COULOMB_VISCOUS, too: code compiled for it contains no other law, so that it compiles in a third of the time.
+Compiled code takes a law as an integer, the code of its closed form, and a row of coefficients, the first of
+which is g(0). So every kernel can be cached on disk and does not depend on the law's class. An array
+(elements, coefficients) has one row per element, or one for all. The code None stands for COULOMB_VISCOUS, too:
+a kernel compiled for None contains no other law and compiles in a third of the time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _call(context, address, argument):  # type: ignore[no-untyped-def]
 
 @njit(forceinline=True, error_model="numpy")
 def is_anisotropic(code: int | None) -> bool:
-    """The law depends on the direction."""
+    """Returns whether the law depends on the direction."""
     if code is None:
         return False
     return code & ~APPROXIMATE == ANISOTROPIC
@@ -61,7 +61,7 @@ def is_anisotropic(code: int | None) -> bool:
 
 @njit(forceinline=True, error_model="numpy")
 def is_asymmetric(code: int | None) -> bool:
-    """The law has a part for each direction along a line."""
+    """Returns whether the law has a part for each direction along a line."""
     if code is None:
         return False
     return code & ASYMMETRIC != 0
@@ -69,7 +69,7 @@ def is_asymmetric(code: int | None) -> bool:
 
 @njit(forceinline=True, error_model="numpy")
 def _law_of_direction(code: int, coefficients: np.ndarray, element: int, x: Vector) -> tuple[int, np.ndarray, int]:
-    """Code, coefficients and element of an asymmetric law's part for the direction of x."""
+    """Selects code, coefficients and element of an asymmetric law's part for the direction of x."""
     halves = coefficients.reshape(2 * coefficients.shape[0], coefficients.shape[1] // 2)
     if x[0] < 0.0:
         return code >> BACKWARD_SHIFT, halves, 2 * element + 1
@@ -78,7 +78,7 @@ def _law_of_direction(code: int, coefficients: np.ndarray, element: int, x: Vect
 
 @njit(cache=True, error_model="numpy")
 def _segment(coefficients: np.ndarray, element: int, speed: float, Z: float) -> int:
-    """Last j of a table with s_j + Z g_j <= speed; 0 where there is none."""
+    """Finds the last j of a table with s_j + Z g_j <= speed; 0 where there is none."""
     n = int(coefficients[element, 1])
     low, high = 0, n
     while high - low > 1:
@@ -92,7 +92,7 @@ def _segment(coefficients: np.ndarray, element: int, speed: float, Z: float) -> 
 
 @njit(cache=True, error_model="numpy")
 def slope(code: int | None, coefficients: np.ndarray, element: int, speed: float) -> float:
-    """g'(s) [N s/m] of an isotropic law at a speed [m/s]; to the right of a kink."""
+    """Returns g'(s) [N s/m] of an isotropic law at a speed [m/s]; at a kink the slope to its right."""
     if code is None:
         return coefficients[element, 1]
     law = code & ~APPROXIMATE
@@ -115,7 +115,7 @@ def slope(code: int | None, coefficients: np.ndarray, element: int, speed: float
 
 @njit(cache=True, error_model="numpy")
 def magnitude(code: int | None, coefficients: np.ndarray, element: int, speed: float) -> float:
-    """g(s) [N] of an isotropic law at a speed [m/s]."""
+    """Returns g(s) [N] of an isotropic law at a speed [m/s]."""
     if code is None:
         return coefficients[element, 0] + coefficients[element, 1] * speed
     law = code & ~APPROXIMATE
@@ -136,7 +136,7 @@ def magnitude(code: int | None, coefficients: np.ndarray, element: int, speed: f
 
 @njit(cache=True, error_model="numpy")
 def evaluate(code: int | None, coefficients: np.ndarray, element: int, x: Vector) -> Vector:
-    """Phi(x) [N]; zero at x = 0, where Phi is a set (51)."""
+    """Evaluates Phi(x) [N]; zero at x = 0, where Phi is a set (51)."""
     speed = length(x)
     if speed == 0.0:
         return x
@@ -155,10 +155,10 @@ def evaluate(code: int | None, coefficients: np.ndarray, element: int, x: Vector
 
 @njit(cache=True, error_model="numpy")
 def implicit_magnitude(code: int | None, coefficients: np.ndarray, element: int, speed: float, Z: float) -> float:
-    """|Phi_Z(x)| for |x| = speed > Z g(0): g(s) at the root s > 0 of s + Z g(s) = speed, eq. (16).
+    """Returns |Phi_Z(x)| for |x| = speed > Z g(0): g(s) at the root s > 0 of s + Z g(s) = speed, eq. (16).
 
-    The left side rises with s where the existence condition (15) holds. A table is solved on the segment
-    that contains the root; otherwise Newton, kept inside a shrinking bracket by bisection.
+    The left side rises with s where the existence condition (15) holds. A table is solved on the segment that
+    contains the root, any other law by Newton's method with bisection in a shrinking bracket.
     """
     if code == TABLE:
         n, j = int(coefficients[element, 1]), _segment(coefficients, element, speed, Z)
@@ -186,7 +186,7 @@ def implicit_magnitude(code: int | None, coefficients: np.ndarray, element: int,
 
 @njit(cache=True, error_model="numpy")
 def _principal_length(coefficients: np.ndarray, element: int, x: Vector, Z: float, s: float) -> tuple[float, float]:
-    """|n|^2 and its derivative, n = (s (1 + Z V) + Z S)^-1 x in the principal axes."""
+    """Returns |n|^2 and its derivative in s, with n = (s (1 + Z V) + Z S)^-1 x in the principal axes."""
     n = len(x)
     square, rate = 0.0, 0.0
     for i in range(n):
@@ -200,18 +200,18 @@ def _principal_length(coefficients: np.ndarray, element: int, x: Vector, Z: floa
 
 @njit(cache=True, error_model="numpy")
 def static_ratio(coefficients: np.ndarray, element: int, h: Vector) -> float:
-    """|S^-1 h| of an anisotropic law: 1 on the edge of the static set."""
+    """Returns |S^-1 h| of an anisotropic law, which is 1 on the boundary of the static set."""
     principal = transformed(coefficients, element, 2 + 2 * len(h), h, True)
     return math.sqrt(_principal_length(coefficients, element, principal, 1.0, 0.0)[0])
 
 
 @njit(cache=True, error_model="numpy")
 def _project_anisotropic(coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
-    """Phi_Z(x) for Phi(x) = S x/|x| + V x with common principal axes.
+    """Evaluates Phi_Z(x) for Phi(x) = S x/|x| + V x with common principal axes.
 
     With w = x - Z y = s n, |n| = 1: n = (s (1 + Z V) + Z S)^-1 x, and |n| = 1 has one root s > 0 when x/Z
-    lies outside the ellipsoid F = {S n, |n| <= 1}, because |n| falls with s. 1/|n| is concave in s, so Newton
-    from s = 0 stays on the left of the root.
+    lies outside the ellipsoid F = {S n, |n| <= 1}, because |n| falls with s. 1/|n| is concave in s, so Newton's
+    method from s = 0 stays on the left of the root.
     """
     n = len(x)
     principal = transformed(coefficients, element, 2 + 2 * n, x, True)
@@ -220,7 +220,7 @@ def _project_anisotropic(coefficients: np.ndarray, element: int, x: Vector, Z: f
         return divided(x, Z), True
     s = 0.0
     for _ in range(_MOST_ITERATIONS):
-        # 1/|n| - 1 is nearly linear in s: its Newton step converges where that of |n|^2 - 1 crawls
+        # 1/|n| - 1 is nearly linear in s, so its Newton step converges where that of |n|^2 - 1 is slow
         step = 2.0 * square * (math.sqrt(square) - 1.0) / -rate
         s += step
         square, rate = _principal_length(coefficients, element, principal, Z, s)
@@ -235,7 +235,7 @@ def _project_anisotropic(coefficients: np.ndarray, element: int, x: Vector, Z: f
 
 @njit(cache=True, error_model="numpy")
 def static_limit(code: int | None, coefficients: np.ndarray, element: int, x: Vector) -> float:
-    """g(0) [N] in the direction of x, of a law that is not anisotropic."""
+    """Returns g(0) [N] of a law that is not anisotropic, in the direction of x."""
     if code is None:
         return coefficients[element, 0]
     if code & ASYMMETRIC:
@@ -246,7 +246,7 @@ def static_limit(code: int | None, coefficients: np.ndarray, element: int, x: Ve
 
 @njit(forceinline=True, error_model="numpy")
 def _project_coulomb(coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
-    """`project` for COULOMB_VISCOUS, eqs. (53), (55)."""
+    """Implements `project` for COULOMB_VISCOUS, eqs. (53), (55)."""
     speed = length(x)
     if speed <= Z * coefficients[element, 0]:
         return divided(x, Z), True
@@ -256,7 +256,7 @@ def _project_coulomb(coefficients: np.ndarray, element: int, x: Vector, Z: float
 
 @njit(cache=True, error_model="numpy")
 def _project_isotropic(code: int, coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
-    """`project` for a law g(|v|) v/|v|."""
+    """Implements `project` for a law g(|v|) v/|v|."""
     if code == COULOMB_VISCOUS:
         return _project_coulomb(coefficients, element, x, Z)
     speed = length(x)
@@ -271,7 +271,7 @@ def _project_isotropic(code: int, coefficients: np.ndarray, element: int, x: Vec
 
 @njit(cache=True, error_model="numpy")
 def _project_generally(code: int, coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
-    """`project` for all that has no short closed form."""
+    """Implements `project` for all laws without a short closed form."""
     if code & ASYMMETRIC:
         part, halves, own = _law_of_direction(code, coefficients, element, x)
         return _project_isotropic(part, halves, own, x, Z)
@@ -283,13 +283,13 @@ def _project_generally(code: int, coefficients: np.ndarray, element: int, x: Vec
     strength = length(force)
     if speed <= Z * strength or speed == 0.0:
         return divided(x, Z), True
-    turn = axpy(strength / speed, x, scaled(-1.0, force))
-    return axpy(Z * strength / speed, turn, force), False  # (59)
+    correction = axpy(strength / speed, x, scaled(-1.0, force))
+    return axpy(Z * strength / speed, correction, force), False  # (59)
 
 
 @njit(forceinline=True, error_model="numpy")
 def project(code: int | None, coefficients: np.ndarray, element: int, x: Vector, Z: float) -> tuple[Vector, bool]:
-    """Phi_Z(x), eq. (52), and a flag for the static branch."""
+    """Evaluates Phi_Z(x), eq. (52); also returns whether x is in the static branch."""
     if code is not None and code != COULOMB_VISCOUS:
         return _project_generally(code, coefficients, element, x, Z)
     return _project_coulomb(coefficients, element, x, Z)
@@ -299,7 +299,7 @@ def project(code: int | None, coefficients: np.ndarray, element: int, x: Vector,
 def _principal_square(
     y: Vector, z: np.ndarray, row: int, start: int, s: float, g: float, rate: float
 ) -> tuple[float, float]:
-    """|n|^2 and its derivative in s, n_i = y_i/(s + z_i g) with z_i = z[row, start + i] and g' = rate."""
+    """Returns |n|^2 and its derivative in s, with n_i = y_i/(s + z_i g), z_i = z[row, start + i] and g' = rate."""
     square, derivative = 0.0, 0.0
     for i in range(len(y)):
         denominator = s + z[row, start + i] * g
@@ -313,11 +313,12 @@ def _principal_square(
 def project_principal(
     code: int | None, coefficients: np.ndarray, element: int, y: Vector, z: np.ndarray, row: int, start: int
 ) -> tuple[Vector, bool]:
-    """The solution f of f = Phi(y - diag(z) f) of an isotropic law, and a flag for the static branch.
+    """Solves f = Phi(y - diag(z) f) of an isotropic law for f; also returns whether y is in the static branch.
 
     z_i = z[row, start + i] > 0. With y - z f = s n, |n| = 1: n_i = y_i/(s + z_i g(s)), and |n| = 1 has one root s in
-    (0, |y|] outside the static set, because each s + z_i g(s) rises with s where g' > -1/max z. Newton's steps for
-    1/|n| = 1, linear in s for equal z_i and constant g, are kept in a bracket, each at most half the one before it.
+    (0, |y|] outside the static set, because each s + z_i g(s) rises with s where g' > -1/max z. Newton's method
+    solves 1/|n| = 1, which is linear in s for equal z_i and constant g. A bracket limits its steps, and each is at
+    most half the one before it.
     """
     f = y
     for i in range(len(y)):
@@ -352,9 +353,9 @@ def project_principal(
 def project_along_axes(
     code: int | None, coefficients: np.ndarray, x: np.ndarray, axes: np.ndarray, y: np.ndarray, zero: Vector
 ) -> None:
-    """`project_principal` row by row: writes y (1, n, dimension) for x (1, n, dimension).
+    """Applies `project_principal` row by row: writes y (1, n, dimension) for x (1, n, dimension).
 
-    `axes` (1, dimension + dimension^2): z, and the matrix R whose columns are the principal axes: f = R phi(R^T x).
+    `axes` (1, dimension + dimension^2) has z and the matrix R whose columns are the principal axes: f = R phi(R^T x).
     """
     n = len(zero)
     for k in range(x.shape[1]):
@@ -367,7 +368,7 @@ def project_along_axes(
 def project_all(
     code: int | None, coefficients: np.ndarray, x: np.ndarray, Z: float, y: np.ndarray, static: np.ndarray, zero: Vector
 ) -> None:
-    """`project` row by row: writes y (1, n, dimension) and static (n,) for x (1, n, dimension)."""
+    """Applies `project` row by row: writes y (1, n, dimension) and static (n,) for x (1, n, dimension)."""
     for k in range(x.shape[1]):
         force, static[k] = project(code, coefficients, 0, load(x, 0, k, zero), Z)
         store(y, 0, k, force)
@@ -375,6 +376,6 @@ def project_all(
 
 @njit(cache=True, error_model="numpy")
 def evaluate_all(code: int | None, coefficients: np.ndarray, x: np.ndarray, y: np.ndarray, zero: Vector) -> None:
-    """Phi(x) row by row, zero at x = 0: writes y (1, n, dimension) for x (1, n, dimension)."""
+    """Evaluates Phi(x) row by row, zero at x = 0: writes y (1, n, dimension) for x (1, n, dimension)."""
     for k in range(x.shape[1]):
         store(y, 0, k, evaluate(code, coefficients, 0, load(x, 0, k, zero)))

@@ -1,7 +1,7 @@
 """Many independent elements at once, and elements in parallel (Iwan; generalised Maxwell slip).
 
 The elements of a batch share the model's compiled loop and the kind of law; force, stiffness and all
-other numbers may differ from element to element.
+other numbers may differ between elements.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class Batch:
     """Independent elements of one kind of model, stepped together.
 
     Args:
-        models: the elements; their parameters are taken over, and their present state.
-        count: number of copies of a single model, which have one row of parameters in common.
+        models: the elements; the batch copies their parameters and their present state.
+        count: number of copies of a single model, which share one row of parameters.
 
     Attributes:
         states: (m, rows, dimension), the rows named by `rows`.
-        sticking: (m,) the contact stuck in the last step.
-        dissipated_energy: (m,) [J].
+        sticking: flags of the contacts that stuck in the last step, shape (m,).
+        dissipated_energy: work of each friction force since the start [J], shape (m,).
 
     Raises:
         ValueError: the elements differ in model, kind of law, dimension or period.
@@ -57,7 +57,7 @@ class Batch:
             self.states = np.repeat(self.states, m, axis=0)
         self.sticking = np.resize(np.concatenate([element._sticking for element in elements]), m)
         self.dissipated_energy = np.zeros(m)
-        self._models = elements  # they keep what the laws' coefficients refer to
+        self._models = elements  # keep alive the compiled functions at the addresses in the coefficients
         self._arguments = (
             first.law.kernel_code,
             np.stack([element.law.coefficients for element in elements]),
@@ -69,7 +69,7 @@ class Batch:
         return len(self.states)
 
     def row(self, name: str) -> np.ndarray:
-        """One quantity of all elements, e.g. "displacement" [m], shape (m, dimension), a view."""
+        """Returns one quantity of all elements, e.g. "displacement" [m], as a view of shape (m, dimension)."""
         if name not in self.rows:
             raise ValueError(f"row: expected one of {', '.join(self.rows)}, got {name!r}")
         return self.states[:, self.rows.index(name)]
@@ -78,10 +78,10 @@ class Batch:
         """Advances every element over its own inputs.
 
         Args:
-            inputs: as those of the model's `step`, shape (m, n, dimension).
+            inputs: of the model's `step`, shape (m, n, dimension).
 
         Returns:
-            What the model's `step` returns, shape (m, n, dimension).
+            Outputs of the model's `step`, shape (m, n, dimension).
 
         Raises:
             ValueError: wrong shape, or a number that is not finite; the states are unchanged.
@@ -116,8 +116,8 @@ def _signature(model: FrictionModel) -> tuple[object, ...]:
 class ParallelElements:
     """Impedance elements that share the velocity of their free end; their forces add.
 
-    A handful of model-C elements with different breakaway forces and stiffnesses has the presliding
-    hysteresis that a single one lacks (Iwan 1966; the future work of Kikuuwe et al., section VI).
+    A few elements of model C with different breakaway forces and stiffnesses have a presliding hysteresis, which a
+    single element lacks (Iwan 1966; future work of Kikuuwe et al., section VI).
 
     Args:
         elements: models C or B (any impedance) of one kind, see `Batch`.
@@ -149,7 +149,7 @@ class ParallelElements:
     def from_loading_curve(
         cls, displacement: ArrayLike, force: ArrayLike, *, damping_time: float = 0.0, period: float, dimension: int = 1
     ) -> ParallelElements:
-        """Elements of model C with Coulomb's law whose first loading follows a measured curve.
+        """Makes elements of model C with Coulomb's law whose first loading follows a measured curve.
 
         Between two points the slope of the curve is the sum of the stiffnesses of the elements that still
         stick: element j has K_j = (slope before point j) - (slope after it) and slips from point j on, so
@@ -157,7 +157,7 @@ class ParallelElements:
 
         Args:
             displacement: e_j [m], shape (n,), rising, above 0; the curve starts at (0, 0).
-            force: at these displacements [N], shape (n,), rising, concave.
+            force: force at these displacements [N], shape (n,), rising, concave.
             damping_time: B/K of every element [s], not negative.
             period: T [s].
             dimension: number of components.
@@ -199,14 +199,14 @@ class ParallelElements:
         self._velocity[:] = 0.0
 
     def step(self, velocity: ArrayLike) -> np.ndarray:
-        """Advances one period: u [m/s], shape (dimension,), in; the sum of the forces [N] out."""
+        """Advances one period with the velocity u [m/s], shape (dimension,); returns the sum of the forces [N]."""
         u = np.asarray(velocity, dtype=float)
         if u.shape != (self.dimension,):
             raise ValueError(f"velocity: expected shape ({self.dimension},), got {u.shape}")
         return self.simulate(u[None])[0]
 
     def simulate(self, velocities: ArrayLike) -> np.ndarray:
-        """Advances over an array: u [m/s], shape (n, dimension), in; forces [N] of that shape out."""
+        """Advances over velocities u [m/s], shape (n, dimension); returns forces [N] of the same shape."""
         u = np.asarray(velocities, dtype=float)
         if u.ndim != 2 or u.shape[1] != self.dimension:
             raise ValueError(f"velocity: expected shape (n, {self.dimension}), got {u.shape}")
@@ -217,11 +217,11 @@ class ParallelElements:
 
     @property
     def state(self) -> dict[str, np.ndarray]:
-        """All that the next step depends on, by name, shape (m, dimension) each, copies."""
+        """Rows of the state by name, on which the next step depends, shape (m, dimension) each, copies."""
         return {name: self.batch.row(name).copy() for name in self.batch.rows}
 
     def restore(self, state: Mapping[str, ArrayLike]) -> None:
-        """Sets the state to what `state` gave; flags and energy stay.
+        """Sets the state to an earlier value of `state`; flags and energy stay.
 
         Raises:
             ValueError: an unknown name, a wrong shape, or a number that is not finite; nothing is changed.
@@ -254,7 +254,7 @@ class ParallelElements:
     def displacement(self) -> np.ndarray:
         """Elastic displacements e [m] of all elements one after the other, shape (m dimension,), a copy.
 
-        Of an admittance behind a compliance it is the stretch of that; zero for elements without one.
+        For an admittance behind a compliance, e is the elongation of the compliance; zero for rigid elements.
         """
         for name in ("stretch", "displacement"):
             if name in self.batch.rows:
@@ -268,7 +268,7 @@ class ParallelElements:
 
     @property
     def sticking(self) -> bool:
-        """At least one element sticks: the contact does not slide as a whole."""
+        """True if at least one element sticks, so that the contact does not slide as a whole."""
         return bool(self.batch.sticking.any())
 
     @property

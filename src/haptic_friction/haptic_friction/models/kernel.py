@@ -6,11 +6,12 @@ A model of this package is a *step* and a *kernel* that puts it into the loop of
 
 of the law (`coefficients[element]`, see `haptic_friction.laws.projection`), the model's constants (`constants[row]`),
 the state before and the input x of one sample: the velocity of an impedance [m/s], the force on an admittance [N]. It
-returns the state after, whether the contact sticks, and the power that friction takes [W]. A state is a NamedTuple of
-vectors (see `haptic_friction.vectors`): first velocity and force of the port, and for an admittance last the stretch of
-its compliance. The first three constants are the period T and the coupling, see `take_velocity` and `take_force`.
+returns the state after, whether the contact sticks, and the power that friction dissipates [W]. A state is a NamedTuple
+of vectors (see `haptic_friction.vectors`): first velocity and force of the port, and for an admittance last `stretch`,
+the elongation of its compliance. The first three constants are the period T and the coupling, see `take_velocity` and
+`take_force`.
 
-Every kernel has the same arguments, for m independent elements, each over n samples:
+Every kernel has the same arguments, for m independent elements with n samples each:
 
     kernel(code, coefficients (m or 1, .), constants (m or 1, .), inputs (m, n, dimension),
            states (m, rows, dimension), outputs (m, n, dimension), sticking (m,), energies (m,), zero)
@@ -32,7 +33,7 @@ from haptic_friction.vectors import Vector, axpy, borrowed, difference, load, sc
 
 @njit(inline="always", error_model="numpy")
 def take_velocity(x: Vector, T: float, T_over_M: float, unused: float, state: Any) -> tuple[Vector, Any]:
-    """u_k of an impedance: the input, or with a mass M the velocity (60) that the input force gives it."""
+    """Returns u_k of an impedance: the input, or with a mass M the velocity (60) after the input force acted on M."""
     if T_over_M == 0.0:
         return x, state
     return axpy(T_over_M, difference(x, state.force), state.velocity), state
@@ -40,7 +41,7 @@ def take_velocity(x: Vector, T: float, T_over_M: float, unused: float, state: An
 
 @njit(inline="always", error_model="numpy")
 def take_force(x: Vector, T: float, K: float, B: float, state: Any) -> tuple[Vector, Any]:
-    """h_k of an admittance: the input, or K e + B e' of Fig. 12(a), e the stretch of the compliance in the state."""
+    """Returns h_k of an admittance: the input, or K e + B e' of Fig. 12(a), e the elongation of the compliance."""
     if K == 0.0 and B == 0.0:
         return x, state
     relative = difference(x, state.velocity)
@@ -54,12 +55,12 @@ def run(
     coefficients: np.ndarray, constants: np.ndarray, inputs: np.ndarray, states: np.ndarray, outputs: np.ndarray,
     sticking: np.ndarray, energies: np.ndarray, zero: Vector,
 ) -> None:  # fmt: skip
-    """The loop, see the module.
+    """Runs the loop over all elements and samples, see the module.
 
     Args:
-        step: of the model.
-        take: `take_velocity` of an impedance, `take_force` of an admittance.
-        gives_force: of an impedance; coupled, it gives the velocity, and an admittance the force.
+        step: step function of the model.
+        take: `take_velocity` for an impedance, `take_force` for an admittance.
+        gives_force: true for an impedance; a coupled impedance returns its velocity, a coupled admittance its force.
         state: any state of the model; only its type counts.
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero: of the kernel.
     """

@@ -1,6 +1,6 @@
 """Matrices as stiffness, damping and mass: their check, and the contact of all models with a matrix Z, compiled.
 
-The steps with matrices are those with numbers, with K e, B e', M v as products of matrices. The contact is
+A step with matrices is the step with numbers, with products of matrices for K e, B e', M v. The contact is
 f = Phi(v* - Z f) with the symmetric, positive definite Z of the model, shape (n, n). From `CONTACT` on, a row of
 constants has n numbers z, the axes R (n, n) of `FrictionLaw.principal_axes`, Z (n, n), and the model's own matrices.
 """
@@ -15,17 +15,17 @@ from haptic_friction.laws import FrictionLaw, checked, checked_law, symmetric_ma
 from haptic_friction.laws.projection import project_principal
 from haptic_friction.vectors import Vector, difference, transformed, zeros
 
-#: first constant of a model: after the period and the coupling
+#: index of the first constant of a model, after the period and the coupling
 CONTACT = 3
 
 
 def coefficient(
     name: str, value: ArrayLike, unit: str, dimension: int, *, positive: bool = False
 ) -> float | np.ndarray:
-    """A stiffness, damping or mass: a number, or a symmetric matrix of shape (n, n); of shape (1, 1) a number, too.
+    """Returns a stiffness, damping or mass as a number or a symmetric matrix (n, n); a (1, 1) matrix as a number.
 
     Raises:
-        ValueError: it is not, or not positive (semi)definite; the message names it.
+        ValueError: the value is neither, or not positive (semi)definite; the message names it.
     """
     if np.ndim(value) == 0:
         return checked(name, value, unit, positive=positive)  # type: ignore[arg-type]
@@ -34,17 +34,17 @@ def coefficient(
 
 
 def as_matrix(value: float | np.ndarray, dimension: int) -> np.ndarray:
-    """The matrix of a coefficient; that of a number a is a I."""
+    """Returns the matrix of a coefficient; a I for a number a."""
     return value if isinstance(value, np.ndarray) else value * np.eye(int(dimension))
 
 
 def symmetric(A: np.ndarray) -> np.ndarray:
-    """The symmetric part, without the rounding of an inverse."""
+    """Returns the symmetric part of a matrix, which removes the asymmetric rounding of an inverse."""
     return np.asarray(0.5 * (A + A.T))
 
 
 def contact_constants(law: FrictionLaw, Z: np.ndarray, *others: np.ndarray) -> np.ndarray:
-    """Constants of a model with the matrix Z, and its own matrices after them.
+    """Concatenates the constants of a model with the matrix Z: z, R, Z and the model's own matrices.
 
     Raises:
         ValueError: Phi_Z does not exist for the law and Z, see `FrictionLaw.check_existence`.
@@ -56,14 +56,14 @@ def contact_constants(law: FrictionLaw, Z: np.ndarray, *others: np.ndarray) -> n
 
 @njit(inline="always", error_model="numpy")
 def multiplied(constants: np.ndarray, row: int, number: int, x: Vector) -> Vector:
-    """A x with a model's own matrix of a number, from 0."""
+    """Returns A x, where A is the model's own matrix with the given number, counted from 0."""
     n = len(x)
     return transformed(constants, row, CONTACT + n + (2 + number) * n * n, x, False)
 
 
 @njit(inline="always", error_model="numpy")
 def solve_contact(code, coefficients, element, constants, row, v_star):  # type: ignore[no-untyped-def]
-    """f, the velocity v* - Z f of the contact, exactly zero in the static branch, and a flag for that branch."""
+    """Solves the contact: returns f, its velocity v* - Z f, exactly zero in the static branch, and a flag for that."""
     n = len(v_star)
     principal = transformed(constants, row, CONTACT + n, v_star, True)
     force, static = project_principal(code, coefficients, element, principal, constants, row, CONTACT)

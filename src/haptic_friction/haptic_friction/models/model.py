@@ -1,9 +1,9 @@
 """The base of the friction models: input checks, stepping, compiled simulation, coupling.
 
 A model is a law, a row of constants and a compiled loop over a state of named rows (its `kernel`, see
-`haptic_friction.models.kernel`). An *impedance* takes the velocity u of its free end and answers with a force; an
-*admittance* takes a force h and answers with a velocity. `WithMass` and `WithCompliance` turn the one into the other
-the way of Fig. 12 (Kikuuwe et al.): with the other element's output of the step before.
+`haptic_friction.models.kernel`). An *impedance* takes the velocity u of its free end and returns a force; an
+*admittance* takes a force h and returns a velocity. `WithMass` and `WithCompliance` convert one into the other as in
+Fig. 12 of Kikuuwe et al., with the output of the coupled element in the step before.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class FrictionModel(ABC):
     Attributes:
         kind: "impedance" (velocity in, force out) or "admittance" (force in, velocity out).
         rows: names of the state's rows; the first two are always velocity and force of the port.
-        sticking: the contact stuck in the last step.
-        dissipated_energy: work of the friction force on the sliding velocity since the reset [J]; where
-            the model gives no sliding velocity, work of the force at the port.
+        sticking: true if the contact stuck in the last step.
+        dissipated_energy: work of the friction force on the sliding velocity since the reset [J]; for a model without
+            a sliding velocity, work of the force at the port.
         load: factor of the law, see `set_load`.
 
     Raises:
@@ -73,16 +73,16 @@ class FrictionModel(ABC):
         self.load = 1.0
 
     def set_load(self, load: float) -> None:
-        """Multiplies the law from the next step on: Phi' = load Phi, where Phi is a law per newton of a normal force.
+        """Scales the law from the next step on: Phi' = load Phi, e.g. of a law Phi per newton of normal force.
 
-        The state stays. A load below 1e-9 is taken as that: a law without force has no direction.
+        The state stays. A load below 1e-9 counts as 1e-9, because a law without force has no direction.
 
         Args:
             load: not negative.
 
         Raises:
-            ValueError: a wrong number, a law that cannot be scaled (`FunctionLaw`), or one so steep that Phi'_Z does
-                not exist (15); nothing is changed.
+            ValueError: the load is negative or not finite, the law cannot be scaled (`FunctionLaw`), or it is so steep
+                that Phi'_Z does not exist (15); nothing is changed.
         """
         factor, forces = max(checked("load", load, "-"), 1e-9), self.law.forces
         if forces is None:
@@ -94,7 +94,7 @@ class FrictionModel(ABC):
 
     @property
     def input_name(self) -> str:
-        """The input of `step`: "velocity" [m/s] or "force" [N]."""
+        """Name of the input of `step`: "velocity" [m/s] or "force" [N]."""
         return "velocity" if self.kind == "impedance" else "force"
 
     def step(self, value: ArrayLike) -> np.ndarray:
@@ -104,8 +104,8 @@ class FrictionModel(ABC):
             value: velocity u [m/s] of an impedance, force h [N] of an admittance, shape (dimension,).
 
         Returns:
-            Force [N] of an impedance in the direction of u (the body that moves with u feels the
-            opposite), velocity [m/s] of an admittance, shape (dimension,).
+            Force [N] of an impedance in the direction of u (-f acts on the body that moves with u), velocity [m/s] of
+            an admittance, shape (dimension,).
 
         Raises:
             ValueError: wrong shape, or a number that is not finite; the state is unchanged.
@@ -118,10 +118,10 @@ class FrictionModel(ABC):
         """Advances over an array of inputs in one compiled loop.
 
         Args:
-            inputs: as those of `step`, shape (n, dimension).
+            inputs: of `step`, shape (n, dimension).
 
         Returns:
-            The same numbers as n calls of `step`, shape (n, dimension).
+            Outputs, the same numbers as n calls of `step`, shape (n, dimension).
 
         Raises:
             ValueError: wrong shape, or a number that is not finite; the state is unchanged.
@@ -144,7 +144,7 @@ class FrictionModel(ABC):
         return {name: self._state[0, row].copy() for row, name in enumerate(self.rows)}
 
     def restore(self, state: Mapping[str, ArrayLike]) -> None:
-        """Sets the state to what `state` gave; flags and energy stay.
+        """Sets the state to an earlier value of `state`; flags and energy stay.
 
         Raises:
             ValueError: a name that the model does not have, or a value that cannot be used; nothing is changed.
@@ -158,10 +158,10 @@ class FrictionModel(ABC):
 
     @abstractmethod
     def reset(self) -> None:
-        """Starts again; a model's own `reset` takes what it can start from."""
+        """Starts again; the `reset` of each model takes the initial state."""
 
     def _restart(self, **state: ArrayLike | None) -> None:
-        """Sets all rows to zero except the given ones; the flags and the energy start anew."""
+        """Sets the given rows, all other rows and the energy to zero, and the flag of sticking to true."""
         before = self._state.copy()
         self._state[:] = 0.0
         try:
@@ -174,7 +174,7 @@ class FrictionModel(ABC):
 
     @property
     def sticking(self) -> bool:
-        """The contact stuck in the last step; true after a reset."""
+        """True if the contact stuck in the last step, and after a reset."""
         return bool(self._sticking[0])
 
     @property
@@ -191,12 +191,12 @@ class FrictionModel(ABC):
 
     @property
     def velocity(self) -> np.ndarray:
-        """Velocity of the port in the last step [m/s], of the mass behind a `WithCompliance`; (dimension,), a copy."""
+        """Velocity of the port in the last step [m/s], shape (dimension,), a copy; of the mass for `WithCompliance`."""
         return self._state[0, 0].copy()
 
     @property
     def force(self) -> np.ndarray:
-        """Force at the port in the last step [N], shape (dimension,), a copy; without a mass it is f."""
+        """Force at the port in the last step [N], shape (dimension,), a copy; equal to f for a model without mass."""
         return self._state[0, 1].copy()
 
     @property
@@ -224,7 +224,7 @@ class FrictionModel(ABC):
 
 
 class ImpedanceModel(FrictionModel):
-    """Velocity u of the free end in, force out.
+    """A model that takes the velocity u of its free end and returns a force.
 
     Examples:
         >>> from haptic_friction import CoulombLaw, ImpedanceModel, ModelC
@@ -236,7 +236,7 @@ class ImpedanceModel(FrictionModel):
 
 
 class AdmittanceModel(FrictionModel):
-    """Force h in, velocity out.
+    """A model that takes a force h and returns a velocity.
 
     Examples:
         >>> from haptic_friction import AdmittanceModel, CoulombLaw, ModelA
@@ -252,7 +252,7 @@ class AdmittanceModel(FrictionModel):
 
 
 def _check_part(model: FrictionModel, kind: str) -> None:
-    """Refuses to couple a model of the other kind, or one that is coupled already: a kernel has one coupling."""
+    """Refuses to couple a model of the other kind, or one that is coupled already: a kernel has one coupling only."""
     if model.kind != kind or model.constants[1:3].any():
         raise ValueError(f"model: expected an {kind} model that is not coupled, got {type(model).__name__}")
 
@@ -260,11 +260,11 @@ def _check_part(model: FrictionModel, kind: str) -> None:
 class WithMass(AdmittanceModel):
     """An impedance model pulled through a mass: u_k = u_(k-1) + T/M (h_k - f_(k-1)), eq. (60).
 
-    `WithMass(ModelC(...), mass=)` is the alternative to model D in Fig. 12(b). The force of the step
-    before makes it unstable for a high stiffness or a long period, see `haptic_friction.design`.
+    `WithMass(ModelC(...), mass=)` is the alternative to model D in Fig. 12(b). The mass takes the force of the step
+    before, so the model is unstable for a high stiffness or a long period, see `haptic_friction.design`.
 
     Args:
-        model: the impedance; its parameters are taken over, its state is not.
+        model: the impedance; its parameters are copied, its state is not.
         mass: M [kg], above 0.
 
     Examples:
@@ -285,17 +285,17 @@ class WithMass(AdmittanceModel):
         self.constants[1] = model.period / self.mass
 
     def reset(self, *, velocity: ArrayLike | None = None, **state: ArrayLike) -> None:
-        """Starts again from a velocity u [m/s] and named rows of the state: force [N], ...; zero if not given."""
+        """Starts again from a velocity u [m/s] and rows of the state by name: force [N], ...; zero if not given."""
         self._restart(velocity=velocity, **state)
 
 
 class WithCompliance(ImpedanceModel):
     """An admittance model pulled through a spring and damper: the alternative to model B in Fig. 12(a).
 
-    e_k = e_(k-1) + T (u_k - v_(k-1)), h_k = K e_k + B (u_k - v_(k-1)); then the model takes h_k.
+    The model takes h_k = K e_k + B (u_k - v_(k-1)) with the elongation e_k = e_(k-1) + T (u_k - v_(k-1)).
 
     Args:
-        model: the admittance; its parameters are taken over, its state is not.
+        model: the admittance; its parameters are copied, its state is not.
         stiffness: K [N/m], not negative.
         damping: B [N s/m], not negative; K and B are not both zero.
 
@@ -320,9 +320,9 @@ class WithCompliance(ImpedanceModel):
 
     @property
     def displacement(self) -> np.ndarray:
-        """Stretch of the compliance [m], shape (dimension,), a copy."""
+        """Elongation of the compliance [m], shape (dimension,), a copy."""
         return self._row("stretch")
 
     def reset(self, **state: ArrayLike) -> None:
-        """Starts again at rest, but for rows of the state given by name: velocity v [m/s], stretch [m], ..."""
+        """Starts again from rows of the state by name: velocity v [m/s], stretch [m], ...; zero if not given."""
         self._restart(**state)

@@ -1,14 +1,14 @@
 """Model A, the rigid admittance-type model (Kikuuwe et al., section III-A, eq. (26)).
 
-A mass M that slides on a fixed surface with friction law Phi. Input: the force h on the mass; output: its
+A mass M slides on a fixed surface with friction law Phi. Input: the force h on the mass; output: its
 velocity v. Implicit Euler of (10), (11) with period T gives, with Z = T/M,
 
     v* = v + T h / M       (26a)
     f  = Phi_Z(v*)         (26b)
     v <- v* - T f / M      (26c), exactly zero in the static branch
 
-It stops without chatter, holds against any force below g(0) without drift, and never adds energy, whatever T
-is. It has no presliding displacement, and one contact per mass.
+For any T the mass stops without chatter, does not drift under any force below g(0), and friction never adds energy.
+The model has no presliding displacement, and one contact per mass.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from haptic_friction.vectors import Vector, axpy, dot, transformed, zeros
 
 
 class State(NamedTuple):
-    """State of model A."""
+    """State of model A: v, h, f, and the elongation of a compliance."""
 
     velocity: Vector
     force: Vector
@@ -38,7 +38,7 @@ class State(NamedTuple):
 
 @njit(inline="always", error_model="numpy")
 def step_model_a(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
-    """(26); constants T, coupling, Z."""
+    """Steps model A (26). Constants: T, coupling, Z."""
     Z = constants[row, 3]
     v_star = axpy(Z, h, state.velocity)  # (26a)
     f, static = project(code, coefficients, element, v_star, Z)  # (26b)
@@ -50,7 +50,7 @@ def step_model_a(code, coefficients, element, constants, row, state, h):  # type
 def run_model_a(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of model A, see `haptic_friction.models.kernel`."""
+    """Runs model A over all samples, see `haptic_friction.models.kernel`."""
     run(
         step_model_a, take_force, False, State(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -59,7 +59,7 @@ def run_model_a(  # type: ignore[no-untyped-def]
 
 @njit(inline="always", error_model="numpy")
 def step_model_a_matrix(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
-    """(26) with the matrix Z = T M^-1; constants T, coupling, contact."""
+    """Steps model A (26) with the matrix Z = T M^-1. Constants: T, coupling, contact."""
     n = len(h)
     v_star = axpy(1.0, transformed(constants, row, CONTACT + n + n * n, h, False), state.velocity)  # (26a)
     f, v, static = solve_contact(code, coefficients, element, constants, row, v_star)  # (26b), (26c)
@@ -70,7 +70,7 @@ def step_model_a_matrix(code, coefficients, element, constants, row, state, h): 
 def run_model_a_matrix(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of model A with matrices, see `haptic_friction.models.kernel`."""
+    """Runs model A with matrices over all samples, see `haptic_friction.models.kernel`."""
     run(
         step_model_a_matrix, take_force, False, State(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,

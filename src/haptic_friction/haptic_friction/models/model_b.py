@@ -1,6 +1,6 @@
 """Model B, the inertial impedance-type model (Kikuuwe et al., section III-B, eq. (36)).
 
-A mass M that slides on a fixed surface with friction law Phi and is pulled through a spring K and a
+A mass M slides on a fixed surface with friction law Phi and is pulled through a spring K and a
 damper B. Input: the velocity u of the free end; output: the force h of the spring and damper. Implicit
 Euler of (28), (10), (11) with period T gives, with C = M + T B + T^2 K and Z = T/C,
 
@@ -9,8 +9,8 @@ Euler of (28), (10), (11) with period T gives, with C = M + T B + T^2 K and Z = 
     e  = e_1 + T u - T (v* - T f/C)                          (36c)
     h  = K e + B (e - e_1)/T                                 (36d)
 
-where index 1, 2 is one, two steps ago. While the contact sticks, e = e_1 + T u exactly (37a). It stays
-bounded for any K: above about 1e15 N/m the rounding of e itself limits the force.
+where index 1, 2 is one, two steps ago. While the contact sticks, e = e_1 + T u exactly (37a). The force stays
+bounded for any K: above about 1e15 N/m it is limited by the rounding of e.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class State(NamedTuple):
 
 @njit(inline="always", error_model="numpy")
 def step_model_b(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
-    """(36); constants T, coupling, M/C, T K/C, K, B, Z."""
+    """Steps model B (36). Constants: T, coupling, M/C, T K/C, K, B, Z."""
     T, inertia, pull = constants[row, 0], constants[row, 3], constants[row, 4]
     K, B, Z = constants[row, 5], constants[row, 6], constants[row, 7]
     e_1 = state.displacement
@@ -67,7 +67,7 @@ def step_model_b(code, coefficients, element, constants, row, state, u):  # type
 def run_model_b(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of model B, see `haptic_friction.models.kernel`."""
+    """Runs model B over all samples, see `haptic_friction.models.kernel`."""
     run(
         step_model_b, take_velocity, True, State(zero, zero, zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -76,7 +76,7 @@ def run_model_b(  # type: ignore[no-untyped-def]
 
 @njit(inline="always", error_model="numpy")
 def step_model_b_matrix(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
-    """(36) with matrices; constants T, coupling, contact, C^-1 M, T C^-1 K, K, B."""
+    """Steps model B (36) with matrices. Constants: T, coupling, contact, C^-1 M, T C^-1 K, K, B."""
     T, e_1 = constants[row, 0], state.displacement
     gain = axpy(1.0 / T, difference(e_1, state.previous_displacement), difference(u, state.velocity))
     pulled = axpy(1.0, multiplied(constants, row, 1, e_1), u)
@@ -92,7 +92,7 @@ def step_model_b_matrix(code, coefficients, element, constants, row, state, u): 
 def run_model_b_matrix(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of model B with matrices, see `haptic_friction.models.kernel`."""
+    """Runs model B with matrices over all samples, see `haptic_friction.models.kernel`."""
     run(
         step_model_b_matrix, take_velocity, True, State(zero, zero, zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,

@@ -1,17 +1,17 @@
 """Model C, the compliant massless impedance-type model (Kikuuwe et al., section III-C, eq. (38)).
 
-A contact that obeys a friction law Phi, in series with a spring K and a damper B. Input: the velocity
-u of the free end; output: the force f that the element exerts against it (the body that moves with u
-feels -f). Implicit Euler with period T gives, with Z = 1/(B + T K),
+A contact with a friction law Phi is in series with a spring K and a damper B. Input: the velocity u of the
+free end; output: the force f in the direction of u (-f acts on the body that moves with u). Implicit Euler with
+period T gives, with Z = 1/(B + T K),
 
     v* = u + K e / (B + T K)          (38a)
     f  = Phi_Z(v*)                    (38b)
     e <- (B e + T f) / (B + T K)      (38c)
 
 where e is the elastic displacement. The contact sticks while v*/Z lies in the static set; then e <- e + T u
-exactly, and a force below g(0) moves nothing for good: the model does not drift.
-It is not rigid: at rest it yields by f/K, and with a real device the product of K, B and the
-loop's delay bounds the mass that it can hold without vibrating (`haptic_friction.design`).
+exactly, and a force below g(0) causes no lasting displacement: the model does not drift.
+The model is not rigid: at rest its deflection is f/K. With a real device, K, B and the loop's delay bound the mass
+that it can hold without vibration (`haptic_friction.design`).
 """
 
 from __future__ import annotations
@@ -48,11 +48,10 @@ class State(NamedTuple):
 
 @njit(inline="always", error_model="numpy")
 def step_model_c(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
-    """(38); constants T, coupling, B, Z, K Z.
+    """Steps model C (38). Constants: T, coupling, B, Z, K Z.
 
-    In the static branch the sliding velocity is exactly zero and the displacement grows by exactly T u:
-    both follow from (38c) with f = v*/Z and are used in that form, so that rounding cannot make the
-    element creep.
+    In the static branch the sliding velocity is set to zero and the displacement grows by T u. Both follow from (38c)
+    with f = v*/Z; used in this form, rounding cannot make the element creep.
     """
     T, B, Z, pull = constants[row, 0], constants[row, 3], constants[row, 4], constants[row, 5]
     v_star = axpy(pull, state.displacement, u)  # (38a)
@@ -68,7 +67,7 @@ def step_model_c(code, coefficients, element, constants, row, state, u):  # type
 def run_model_c(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of model C, see `haptic_friction.models.kernel`."""
+    """Runs model C over all samples, see `haptic_friction.models.kernel`."""
     run(
         step_model_c, take_velocity, True, State(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -77,7 +76,7 @@ def run_model_c(  # type: ignore[no-untyped-def]
 
 @njit(inline="always", error_model="numpy")
 def step_model_c_matrix(code, coefficients, element, constants, row, state, u):  # type: ignore[no-untyped-def]
-    """(38) with matrices; constants T, coupling, contact, Z K. (38c) is e + T (u - v), also while it slides."""
+    """Steps model C (38) with matrices. Constants: T, coupling, contact, Z K. (38c) is used as e + T (u - v)."""
     v_star = axpy(1.0, multiplied(constants, row, 0, state.displacement), u)  # (38a)
     f, v, static = solve_contact(code, coefficients, element, constants, row, v_star)  # (38b)
     e = axpy(constants[row, 0], difference(u, v), state.displacement)  # (38c)
@@ -88,7 +87,7 @@ def step_model_c_matrix(code, coefficients, element, constants, row, state, u): 
 def run_model_c_matrix(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of model C with matrices, see `haptic_friction.models.kernel`."""
+    """Runs model C with matrices over all samples, see `haptic_friction.models.kernel`."""
     run(
         step_model_c_matrix, take_velocity, True, State(zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,

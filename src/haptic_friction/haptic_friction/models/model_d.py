@@ -1,6 +1,6 @@
 """Model D, the compliant admittance-type model (Kikuuwe et al., section III-D, eq. (45)).
 
-A mass M on a contact with friction law Phi that yields by a spring K and a damper B. Input: the force h
+A mass M rests on a contact with friction law Phi, in series with a spring K and a damper B. Input: the force h
 on the mass; output: its velocity u. Implicit Euler of (39) to (41) with period T gives, with
 A = T/M + 1/(B + T K), eq. (44),
 
@@ -9,8 +9,8 @@ A = T/M + 1/(B + T K), eq. (44),
     e <- (B e + T f) / (B + T K)           (45c)
     u <- u + T (h - f) / M                 (45d)
 
-It becomes model A as K grows and stays stable for any K. While the contact sticks, e grows by exactly
-T u: (45c) with f = v*/A is that, and is used in that form.
+The model tends to model A as K grows and is stable for any K. While the contact sticks, (45c) with f = v*/A makes e
+grow by T u; it is used in this form.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from haptic_friction.vectors import Vector, axpy, difference, dot, scaled, zeros
 
 
 class State(NamedTuple):
-    """State of model D: u, h, f, e, the velocity at the contact, and the stretch of a compliance."""
+    """State of model D: u, h, f, e, the velocity at the contact, and the elongation of a compliance."""
 
     velocity: Vector
     force: Vector
@@ -49,7 +49,7 @@ class State(NamedTuple):
 
 @njit(inline="always", error_model="numpy")
 def step_model_d(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
-    """(45); constants T, coupling, T/M, B, Zc = 1/(B + T K), K Zc, A."""
+    """Steps model D (45). Constants: T, coupling, T/M, B, Zc = 1/(B + T K), K Zc, A."""
     T, gain, B = constants[row, 0], constants[row, 3], constants[row, 4]
     Zc, pull, A = constants[row, 5], constants[row, 6], constants[row, 7]
     v_star = axpy(pull, state.displacement, axpy(gain, h, state.velocity))  # (45a)
@@ -66,7 +66,7 @@ def step_model_d(code, coefficients, element, constants, row, state, h):  # type
 def run_model_d(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of model D, see `haptic_friction.models.kernel`."""
+    """Runs model D over all samples, see `haptic_friction.models.kernel`."""
     run(
         step_model_d, take_force, False, State(zero, zero, zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,
@@ -75,7 +75,10 @@ def run_model_d(  # type: ignore[no-untyped-def]
 
 @njit(inline="always", error_model="numpy")
 def step_model_d_matrix(code, coefficients, element, constants, row, state, h):  # type: ignore[no-untyped-def]
-    """(45) with matrices; constants T, coupling, contact, T M^-1, (B + T K)^-1 K. (45c) is e + T (u - v)."""
+    """Steps model D (45) with matrices. Constants: T, coupling, contact, T M^-1, (B + T K)^-1 K.
+
+    (45c) is used in the form e + T (u - v).
+    """
     free = axpy(1.0, multiplied(constants, row, 0, h), state.velocity)
     v_star = axpy(1.0, multiplied(constants, row, 1, state.displacement), free)  # (45a)
     f, v, static = solve_contact(code, coefficients, element, constants, row, v_star)  # (45b)
@@ -88,7 +91,7 @@ def step_model_d_matrix(code, coefficients, element, constants, row, state, h): 
 def run_model_d_matrix(  # type: ignore[no-untyped-def]
     code, coefficients, constants, inputs, states, outputs, sticking, energies, zero
 ):
-    """Kernel of model D with matrices, see `haptic_friction.models.kernel`."""
+    """Runs model D with matrices over all samples, see `haptic_friction.models.kernel`."""
     run(
         step_model_d_matrix, take_force, False, State(zero, zero, zero, zero, zero, zero),
         code, coefficients, constants, inputs, states, outputs, sticking, energies, zero,

@@ -1,17 +1,17 @@
 """Friction of a patch that slides and spins, by any of the models A to D.
 
-A patch that carries a load resists sliding by a force and spinning about its normal by a torque, and each weakens the
-other. Its limit surface is close to an ellipsoid (Howe and Cutkosky, "Practical Force-Motion Models for Sliding
-Manipulation", International Journal of Robotics Research 15, 1996). With the radius r that a torque has over the force
-it belongs to, and S = diag(1, 1, r), the law is
+A loaded patch resists sliding by a force and spinning about its normal by a torque; sliding reduces the torque, and
+spinning the force. Its limit surface is close to an ellipsoid (Howe and Cutkosky, "Practical Force-Motion Models for
+Sliding Manipulation", International Journal of Robotics Research 15, 1996). With r the ratio of the largest torque to
+the largest force, and S = diag(1, 1, r), the law is
 
     [f; tau] = S Phi(S [v; omega]),
 
-the gradient of a convex function, so friction takes away f . v + tau omega >= 0. With v' = S v, f' = S^-1 f, e' = S e
-and M' = S^-1 M S^-1 (K and B likewise) this is the model with matrices of the isotropic law Phi. With a radius alone
-(``translations=0``) it is friction of a rotation, tau = r Phi(r omega).
+the gradient of a convex function, so friction dissipates f . v + tau omega >= 0. With v' = S v, f' = S^-1 f, e' = S e,
+M' = S^-1 M S^-1 and the same for K and B, this is the model with matrices of the isotropic law Phi. Without
+translations (``translations=0``) the element is friction of a rotation, tau = r Phi(r omega).
 
-The exact force and torque of a round patch with uniform pressure lie within 7 % of the ellipsoid; for a motion between
+The exact force and torque of a round patch with uniform pressure lie within 7 % of the ellipsoid. For a motion between
 sliding and spinning they differ from those of the element by up to 15 % of the largest (`test/test_torsional.py`).
 """
 
@@ -40,19 +40,19 @@ MODELS: dict[str, tuple[type[FrictionModel], tuple[str, ...]]] = {
 }
 #: units of the translational and the rotational coefficient
 UNITS = {"mass": "kg, kg m^2", "stiffness": "N/m, N m/rad", "damping": "N s/m, N m s/rad"}
-#: radius of the torque over that of a round patch, by distribution of the pressure
+#: r over the radius of a round patch, by distribution of the pressure
 RADII = {"uniform": 2.0 / 3.0, "hertz": 3.0 * math.pi / 16.0, "rim": 1.0}
 
 
 def patch_radius(pressure: str, radius: float) -> float:
-    """The radius r of a round patch: its largest torque over its largest force.
+    """Returns the radius r [m] of a round patch, its largest torque over its largest force.
 
     Args:
-        pressure: "uniform": 2/3 R; "hertz" (of a ball): 3 pi/16 R; "rim" (a ring): R.
-        radius: R, m.
+        pressure: distribution: "uniform", r = 2/3 R; "hertz" (of a ball), 3 pi/16 R; "rim" (a ring), R.
+        radius: R of the patch [m].
 
     Raises:
-        ValueError: There is no such distribution, or the radius is not positive.
+        ValueError: the distribution is unknown, or the radius is not positive.
 
     Examples:
         >>> from haptic_friction import patch_radius
@@ -71,19 +71,19 @@ class TorsionalElement:
 
     Args:
         model: "a", "b", "c" or "d".
-        law: Phi, of the force [N] over the speed [m/s].
-        radius: r, m; see :func:`patch_radius`.
-        period: T, s.
-        translations: Their number, 0, 1 or 2.
-        **coefficients: `mass`, `stiffness`, `damping` as the model takes them: two numbers (of translation, of
-            rotation), or a symmetric matrix (n, n).
+        law: Phi, force [N] over speed [m/s].
+        radius: r [m], see :func:`patch_radius`.
+        period: T [s].
+        translations: number of translations, 0, 1 or 2.
+        **coefficients: `mass`, `stiffness`, `damping` of the model: two numbers (of translation, of rotation), or a
+            symmetric matrix (n, n).
 
     Attributes:
-        model: That of the scaled coordinates.
-        radius: As given.
+        model: model in the scaled coordinates.
+        radius: r [m].
 
     Raises:
-        ValueError: A coefficient is missing, unknown, or out of its range.
+        ValueError: a coefficient is missing, unknown, or out of its range.
 
     Examples:
         >>> from haptic_friction import CoulombLaw, TorsionalElement
@@ -117,7 +117,7 @@ class TorsionalElement:
         self.model = kind(law, period=period, dimension=len(self._scale), **scaled)  # type: ignore[call-arg]
 
     def _scaled(self, name: str, value: ArrayLike) -> np.ndarray:
-        """S^-1 M S^-1 of a coefficient."""
+        """Returns a coefficient in scaled coordinates, S^-1 M S^-1."""
         n = len(self._scale)
         given = np.asarray(value, dtype=float)
         if given.shape == (2,):
@@ -129,7 +129,7 @@ class TorsionalElement:
 
     @property
     def _factors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of the model's input and output."""
+        """Factors of the model's input and output."""
         scale = self._scale
         return (scale, scale) if self.model.kind == "impedance" else (1.0 / scale, 1.0 / scale)
 
@@ -137,19 +137,19 @@ class TorsionalElement:
         """Advances one period.
 
         Args:
-            value: Velocity of an impedance (B, C), force of an admittance (A, D), (n,).
+            value: velocity of an impedance (B, C), force of an admittance (A, D), shape (n,).
 
         Returns:
-            The force, or the velocity, (n,); signs as those of the model.
+            Force of an impedance, velocity of an admittance, shape (n,), with the signs of the model.
 
         Raises:
-            ValueError: Wrong shape, or a number that is not finite; the state is unchanged.
+            ValueError: wrong shape, or a number that is not finite; the state is unchanged.
         """
         before, after = self._factors
         return np.asarray(after * self.model.step(self._given(value) * before))
 
     def simulate(self, inputs: ArrayLike) -> np.ndarray:
-        """The same numbers as a call of `step` for each row of inputs (m, n), compiled."""
+        """Advances over inputs (m, n) in one compiled loop, with the same numbers as one `step` per row."""
         before, after = self._factors
         return np.asarray(after * self.model.simulate(np.asarray(inputs, dtype=float) * before))
 
@@ -160,7 +160,7 @@ class TorsionalElement:
         return given
 
     def reset(self, **state: ArrayLike) -> None:
-        """Starts again, from velocities and displacements (n,) that the model's own `reset` takes."""
+        """Starts again from velocities and displacements (n,), by the names of the model's own `reset`."""
         self.model.reset(**{name: self._given(value) * self._scale for name, value in state.items()})
 
     @property
@@ -169,25 +169,25 @@ class TorsionalElement:
         return self.model.state
 
     def restore(self, state: Mapping[str, ArrayLike]) -> None:
-        """Sets the state to what `state` gave."""
+        """Sets the state to an earlier value of `state`."""
         self.model.restore(state)
 
     @property
     def friction_force(self) -> np.ndarray:
-        """[f; tau] of the last step (n,), N and N m."""
+        """Force and torque [f; tau] of the last step [N], [N m], shape (n,)."""
         return np.asarray(self._scale * self.model.friction_force)
 
     @property
     def displacement(self) -> np.ndarray:
-        """Elastic displacement and twist (n,), m and rad."""
+        """Elastic displacement and rotation [m], [rad], shape (n,)."""
         return np.asarray(self.model.displacement / self._scale)
 
     @property
     def sticking(self) -> bool:
-        """The patch neither slid nor spun in the last step."""
+        """True if the patch neither slid nor spun in the last step."""
         return self.model.sticking
 
     @property
     def dissipated_energy(self) -> float:
-        """Work of friction since the reset, J."""
+        """Work of friction since the reset [J]."""
         return self.model.dissipated_energy

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: fraction of the load's duration, at its end, over which the rate of drift is taken
+#: fraction at the end of the load's duration over which the rate of drift is measured
 _RATE_FRACTION = 1.0 / 6.0
-#: a force chatters if its second differences are that many times those of the load, or if it changes its sign
-#: that many times as often: a spring that resonates with the tremor reaches 7, a switching force 300
+#: a force chatters if its second differences are `ROUGHNESS_RATIO` times those of the load, or if it changes its sign
+#: `FLIP_RATIO` times as often: a spring that resonates with the tremor reaches 7, a switching force 300
 ROUGHNESS_RATIO, FLIP_RATIO = 20.0, 2.0
 
 
 def roughness(values: np.ndarray) -> float:
-    """RMS of the second differences (n,): zero for a straight line, four times the amplitude of a zigzag."""
+    """Computes the RMS second difference of values (n,): 0 for a straight line, 4 times the amplitude of a zigzag."""
     return float(np.sqrt(np.mean(np.diff(values, n=2) ** 2))) if len(values) > 2 else 0.0
 
 
 def sign_changes(values: np.ndarray) -> int:
-    """How often a signal (n,) passes from one sign to the other; exact zeros between do not count."""
+    """Counts the changes of a signal (n,) from one sign to the other; exact zeros between do not count."""
     signs = np.sign(values[values != 0.0])
     return int(np.count_nonzero(np.diff(signs)))
 
@@ -29,8 +29,8 @@ class Load:
     """End of a load.
 
     Attributes:
-        end: Index of the first sample at which the load is taken away.
-        zero: Index of the first sample from which on it is zero.
+        end: Index of the first sample at which the load falls.
+        zero: Index of the first sample from which the load stays zero.
     """
 
     end: int
@@ -38,7 +38,7 @@ class Load:
 
     @classmethod
     def of(cls, force: np.ndarray) -> Load:
-        """Finds the monotone fall to zero that ends a load (n,); none if the load stays, or is zero throughout."""
+        """Finds the monotone fall to zero at the end of a load (n,); the end of the run if the load does not end so."""
         loaded = np.flatnonzero(force)
         zero = int(loaded[-1]) + 1 if len(loaded) else len(force)
         if zero == len(force):
@@ -56,12 +56,12 @@ class Drift:
     Attributes:
         displacement_at_load_end: Displacement at the end of the load [m].
         largest_displacement: Largest displacement of the run [m].
-        residual_displacement: Displacement that is left after the load [m]; None if it is not taken away.
+        residual_displacement: Displacement at the end of the run [m]; None if the load does not end.
         drift_rate: Mean velocity over the last sixth of the load [m/s].
         exact_zero_velocity_share: Fraction of the load's samples at which the velocity is exactly zero.
         sign_flips_per_second: Changes of the friction force's sign under the load [1/s].
         roughness_over_load: RMS of the force's second differences over that of the load; None without a load.
-        chatters: The force is much rougher than the load or flips much more often; None without a load.
+        chatters: True if the force is much rougher than the load or flips much more often; None without a load.
     """
 
     displacement_at_load_end: float
@@ -79,7 +79,7 @@ class Drift:
 
         Args:
             x: Displacement of the mass [m], shape (n,).
-            velocity: Its velocity [m/s], shape (n,).
+            velocity: Velocity of the mass [m/s], shape (n,).
             force: Friction force [N], shape (n,).
             load: Force on the mass [N], shape (n,).
             period: T [s].
@@ -104,14 +104,14 @@ class Drift:
 
 
 def load_flips(load: np.ndarray, period: float) -> float:
-    """Changes of a load's sign (n,) until it is taken away [1/s]."""
+    """Computes the rate of sign changes of a load (n,) until it falls at its end [1/s]."""
     end = Load.of(load).end
     return sign_changes(load[:end]) / (max(end, 1) * period)
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Motion that is left in the second half of a run in which a mass should have come to rest.
+    """Remaining motion in the second half of a run in which a mass should have come to rest.
 
     Attributes:
         largest_speed: Largest speed [m/s].

@@ -1,9 +1,9 @@
 """Masing's rules: the hysteresis of elastoplastic elements in parallel (section VI of Kikuuwe et al., Iwan [31]).
 
-An element with stiffness K that slips at F is elastoplastic; parallel ones have the first-loading curve f = L(x),
-piecewise linear and concave. Masing's rules say what they do next, without knowing the elements: after a reversal at
-(x_r, f_r) the force follows the curve doubled, f = f_r +- 2 L(|x - x_r|/2), until it comes back to where the reversal
-before it began; there the inner loop is forgotten and the branch before goes on.
+An element with stiffness K that slips at F is elastoplastic; elements in parallel have a first-loading curve f = L(x),
+piecewise linear and concave. Masing's rules give the force after it from L alone. After a reversal at (x_r, f_r) the
+force follows the doubled curve, f = f_r +- 2 L(|x - x_r|/2), until the displacement returns to the reversal before.
+There the inner loop closes and the force continues on the earlier branch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LoadingCurve:
     damping_time: float
 
     def at(self, displacement: np.ndarray) -> np.ndarray:
-        """L(x) [N] for x >= 0."""
+        """Interpolates L(x) [N] for x >= 0."""
         return np.interp(displacement, [0.0, *self.displacement], [0.0, *self.force])
 
     @property
@@ -42,17 +42,17 @@ class LoadingCurve:
         return stiffness, stiffness * self.displacement
 
     def energy(self, amplitude: float, speed: float) -> float:
-        """Work [J] of one closed loop between two displacements 2 `amplitude` [m] apart at a constant speed [m/s].
+        """Computes the work [J] of a closed loop between displacements 2 `amplitude` [m] apart at constant speed [m/s].
 
-        Without damping each element that slips takes 4 F (X - F/K). With damping its force is B u more while it
-        sticks, so it slips after a displacement of (2 F - B u)/K from the reversal, and takes
-        4 F X - (2 F - B u)^2/K; one that does not slip takes 4 X B u.
+        Without damping the loss of each element that slips is 4 F (X - F/K), with X the amplitude. With damping the
+        force of a sticking element is larger by B u, so it slips at a displacement of (2 F - B u)/K from the reversal,
+        and its loss is 4 F X - (2 F - B u)^2/K. The loss of an element that does not slip is 4 X B u.
         """
         stiffness, breakaway = self.elements
         viscous = stiffness * self.damping_time * speed
-        way = np.maximum(2.0 * breakaway - viscous, 0.0)
-        slips = 2.0 * amplitude * stiffness > way
-        loss = np.where(slips, 4.0 * breakaway * amplitude - way**2 / stiffness, 4.0 * amplitude * viscous)
+        elastic = np.maximum(2.0 * breakaway - viscous, 0.0)
+        slips = 2.0 * amplitude * stiffness > elastic
+        loss = np.where(slips, 4.0 * breakaway * amplitude - elastic**2 / stiffness, 4.0 * amplitude * viscous)
         return float(loss.sum())
 
 
@@ -61,10 +61,10 @@ class Loop:
     """A closed displacement loop.
 
     Attributes:
-        start: Index of the reversal that opens it.
-        turn: Index of the reversal within it.
+        start: Index of the reversal that opens the loop.
+        turn: Index of the reversal within the loop.
         end: Index of the last sample before the displacement passes that of `start` again.
-        simple: It contains no smaller loop.
+        simple: True if the loop contains no smaller loop.
     """
 
     start: int
@@ -74,7 +74,7 @@ class Loop:
 
 
 def turning_points(x: np.ndarray) -> list[int]:
-    """Indices at which a displacement (n,) that starts from zero changes its direction, and the last index."""
+    """Finds the indices at which a displacement (n,) from zero reverses its direction, and the last index."""
     direction = np.sign(np.diff(x, prepend=0.0))
     moving = np.flatnonzero(direction)
     turns = moving[:-1][np.diff(direction[moving]) != 0.0]
@@ -82,7 +82,7 @@ def turning_points(x: np.ndarray) -> list[int]:
 
 
 def masing(x: np.ndarray, curve: LoadingCurve) -> tuple[np.ndarray, list[Loop]]:
-    """Force of undamped elements by Masing's rules.
+    """Computes the force of undamped elements by Masing's rules.
 
     Args:
         x: Displacement from zero [m], shape (n,).
@@ -93,7 +93,7 @@ def masing(x: np.ndarray, curve: LoadingCurve) -> tuple[np.ndarray, list[Loop]]:
     """
     force, tolerance = np.empty_like(x), _SAME * float(np.abs(x).max(initial=0.0))
     loops: list[Loop] = []
-    reversals: list[int] = []  # those that are not forgotten
+    reversals: list[int] = []  # of loops that are not closed
 
     def close(end: int) -> None:
         start, turn = reversals[-2:]
@@ -113,8 +113,8 @@ def masing(x: np.ndarray, curve: LoadingCurve) -> tuple[np.ndarray, list[Loop]]:
             limit = x[reversals[-2]] if len(reversals) > 1 else -x[anchor]
             beyond = np.flatnonzero(direction * (x[begin : end + 1] - limit) > tolerance)
             part = slice(begin, begin + int(beyond[0]) if len(beyond) else end + 1)
-            way = np.maximum(direction * (x[part] - x[anchor]), 0.0)
-            force[part] = force[anchor] + direction * 2.0 * curve.at(0.5 * way)
+            distance = np.maximum(direction * (x[part] - x[anchor]), 0.0)
+            force[part] = force[anchor] + direction * 2.0 * curve.at(0.5 * distance)
             begin = part.stop
             if len(reversals) > 1 and (len(beyond) or abs(x[end] - limit) <= tolerance):
                 close(begin - 1)
@@ -130,15 +130,15 @@ class MeasuredLoop:
     """Energy and closure of a closed loop.
 
     Attributes:
-        start, end: Times of its first and its last sample [s].
+        start, end: Times of the first and the last sample [s].
         amplitude: Half of the range of the displacement [m].
         centre: Middle of that range [m].
         speed: Mean speed [m/s].
-        minor: The middle is not at zero.
-        simple: It contains no smaller loop.
-        energy: Area [J].
+        minor: True if the middle is not at zero.
+        simple: True if the loop contains no smaller loop.
+        energy: Area of the loop [J].
         closed_form_energy: Energy by `LoadingCurve.energy` [J]; None unless the loop is simple and the speed constant.
-        closure: Force when the displacement is back, less that at the start [N].
+        closure: Force at the return to the displacement of the start, minus the force at the start [N].
     """
 
     start: float

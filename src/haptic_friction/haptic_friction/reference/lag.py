@@ -1,4 +1,4 @@
-"""How far the force of a sliding element with a spring lags behind the velocity on a curved path."""
+"""Angle by which the force of a sliding element with a spring lags behind the velocity on a curved path."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def steady_lag(radius: np.ndarray, yield_distance: float) -> np.ndarray:
-    """Lag [rad] on a circle that goes on: sin(lag) = F/(K R), a right angle below R = F/K.
+    """Computes the steady lag [rad] on a circle: sin(lag) = F/(K R), a right angle for R below F/K.
 
     Args:
         radius: R [m], any shape; infinite on a straight line.
@@ -16,25 +16,28 @@ def steady_lag(radius: np.ndarray, yield_distance: float) -> np.ndarray:
 
 
 def path_lag(position: np.ndarray, velocity: np.ndarray, yield_distance: float) -> np.ndarray:
-    """Lag [rad] (n,) of a spring's stretch behind the velocity along a path; NaN where the contact does not slide.
+    """Computes the lag [rad] of a spring's elongation behind the velocity; NaN where the contact does not slide.
 
-    A massless element of model C without damping: the stretch e follows the tip's way, and slides back to |e| = F/K. On
-    a path of curvature 1/R its lag d obeys d'(s) = 1/R - sin(d) K/F over the way s, so that after a sharp turn it needs
-    a way of some F/K to settle to `steady_lag`.
+    The element is a massless model C without damping: the elongation e grows with the displacement of the tip, and is
+    limited to |e| = F/K. On a path of curvature 1/R the lag d obeys d'(s) = 1/R - sin(d) K/F over the arc length s. So
+    after a sharp bend of the path it settles to `steady_lag` within a few F/K.
 
     Args:
-        position: Of the tip (n, 2) [m], starting without stretch.
-        velocity: Of the tip (n, 2) [m/s].
+        position: Positions of the tip [m], shape (n, 2); the spring starts relaxed.
+        velocity: Velocities of the tip [m/s], shape (n, 2).
         yield_distance: F/K [m], above 0.
+
+    Returns:
+        Lag [rad], shape (n,).
     """
-    lag, stretch = np.full(len(position), np.nan), np.zeros(2)
-    for k, way in enumerate(np.diff(position, axis=0, prepend=position[:1])):
-        stretch = stretch + way
-        length = float(np.linalg.norm(stretch))
+    lag, elongation = np.full(len(position), np.nan), np.zeros(2)
+    for k, displacement in enumerate(np.diff(position, axis=0, prepend=position[:1])):
+        elongation = elongation + displacement
+        length = float(np.linalg.norm(elongation))
         if length > yield_distance:
-            stretch *= yield_distance / length
+            elongation *= yield_distance / length
             speed = float(np.linalg.norm(velocity[k]))
             if speed > 0.0:
-                cosine = stretch @ velocity[k] / (yield_distance * speed)
+                cosine = elongation @ velocity[k] / (yield_distance * speed)
                 lag[k] = np.arccos(min(1.0, max(-1.0, float(cosine))))
     return lag

@@ -9,11 +9,11 @@ from scipy.linalg import expm
 def model_a_motion(
     steps: int, *, period: float, mass: float, force: float, pull: float, start: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Steps of model A under a constant pull, the solutions of (12) and (13).
+    """Computes steps of model A under a constant pull in closed form, the solutions of (12) and (13).
 
-    The velocity falls along a straight line until a step would carry it past zero. In that step, v* is what it
-    would be without friction, and the friction takes up to T F/M of it; after it the velocity is zero for good
-    where |pull| is at most F, or follows another straight line. Short periods give the continuous motion.
+    The velocity falls along a straight line until the step that would pass zero. In that step, friction reduces the
+    velocity v* of a step without friction by up to T F/M. After it the velocity stays zero where |pull| is at most F,
+    or follows another straight line. Short periods give the continuous motion.
 
     Args:
         steps: Number of steps; entry 0 is step 1.
@@ -26,12 +26,12 @@ def model_a_motion(
     Returns:
         Velocity v [m/s] and friction force f [N], shape (steps,) each.
     """
-    k, gain, way = np.arange(1, steps + 1), period / mass, np.sign(start)
-    v = start + k * gain * (pull - way * force)
-    f = np.full(steps, way * force)
-    crossing = int(np.count_nonzero(way * v > 0.0))  # first entry that would pass zero
+    k, gain, direction = np.arange(1, steps + 1), period / mass, np.sign(start)
+    v = start + k * gain * (pull - direction * force)
+    f = np.full(steps, direction * force)
+    crossing = int(np.count_nonzero(direction * v > 0.0))  # first entry that would pass zero
     if crossing < steps:
-        free = start + crossing * gain * (pull - way * force) + gain * pull
+        free = start + crossing * gain * (pull - direction * force) + gain * pull
         left = np.sign(free) * max(abs(free) - gain * force, 0.0)
         slope = np.sign(pull) * max(abs(pull) - force, 0.0)
         v[crossing:] = left + np.arange(steps - crossing) * gain * slope
@@ -41,18 +41,18 @@ def model_a_motion(
 
 
 def stop_time(*, mass: float, force: float, pull: float, start: float) -> float:
-    """Time at which the continuous motion reaches zero velocity [s], v_0 M/(F sgn v_0 - h); see `model_a_motion`."""
+    """Computes the time to zero velocity of the continuous motion [s], v_0 M/(F sgn v_0 - h); see `model_a_motion`."""
     return start * mass / (np.sign(start) * force - pull)
 
 
 def free_drift(force: np.ndarray, mass: float, period: float) -> float:
-    """Distance [m] that forces (n, 2) [N] take a mass [kg] that starts at rest without friction, by implicit Euler."""
+    """Computes the drift [m] of a mass [kg] under forces (n, 2) [N] from rest without friction, by implicit Euler."""
     velocity = np.cumsum(force, axis=0) * period / mass
     return float(np.linalg.norm(velocity.sum(axis=0) * period))
 
 
 def noise_drift(noise: float, mass: float, period: float, length: float) -> float:
-    """Standard deviation [m], both axes together, of the drift of a mass [kg] without friction under white noise.
+    """Computes the standard deviation [m] over both axes of the drift of a mass without friction under white noise.
 
     Args:
         noise: Standard deviation of the force along each axis [N].
@@ -66,14 +66,14 @@ def noise_drift(noise: float, mass: float, period: float, length: float) -> floa
 def ramp_response(
     time: np.ndarray, *, slope: float, mass: float, stiffness: float, damping: float, force: float
 ) -> np.ndarray:
-    """Force h = K e + B e' of a mass behind a spring and a damper whose free end moves with u = slope t (Fig. 13).
+    """Computes h = K e + B e' on a mass behind a spring and a damper whose free end moves with u = slope t (Fig. 13).
 
     The mass rests, e = slope t^2/2, until h reaches F; then it slides,
 
         e'' = slope - (K e + B e' - F)/M,
 
-    a linear equation whose steps over a constant interval are exact matrix exponentials. From rest, with B of
-    critical damping or more, it does not stop again.
+    a linear equation whose steps over a constant interval are exact matrix exponentials. From rest, with critical
+    damping or more, the mass does not stop again.
 
     Args:
         time: Equally spaced times, rising from 0 [s], shape (n,).
@@ -106,11 +106,11 @@ def ramp_response(
 def slide_to_rest(
     time: np.ndarray, *, mass: float, stiffness: float, damping: float, force: float, start: float
 ) -> np.ndarray:
-    """Velocity u of a mass on a contact with a spring and a damper that comes to rest without input force (Fig. 14).
+    """Computes the velocity u of a mass on a contact with a spring and a damper, without input force (Fig. 14).
 
-    While it slides, u falls with F/M and the spring is loaded, e' = (F - K e)/B; it sticks when e' is as fast as
-    u, which for F B/(K M u_0) well below 1 is when the spring is full, e = F/K, to exp(-K t/B). Then mass, spring and
-    damper are a free, critically damped oscillator.
+    While the contact slides, u falls with F/M and the spring is loaded, e' = (F - K e)/B. The contact sticks when e'
+    reaches u. For F B/(K M u_0) well below 1 the spring is then fully loaded, e = F/K, to exp(-K t/B). From then on
+    mass, spring and damper are a free, critically damped oscillator.
 
     Args:
         time: Times [s], shape (n,).

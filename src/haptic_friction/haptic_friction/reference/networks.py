@@ -13,13 +13,13 @@ class EnergyBalance(NamedTuple):
     """Balance of a network's energy over a run.
 
     Attributes:
-        work: Work of the base, whose force is held over each period, on its true path [J].
+        work: Work of the base on its true path, with its force constant over each period [J].
         stored: Kinetic and elastic energy at the end [J].
         rubbed: Energy that the contacts dissipated by sliding [J].
-        damped: Energy that their dampers dissipated [J].
-        open: Work less the other three [J].
-        least: Least work up to any tick [J].
-        least_loss: Least work less stored energy at any tick [J].
+        damped: Energy that the dampers of the contacts dissipated [J].
+        open: Work minus the other three energies [J].
+        least: Smallest work up to any tick [J].
+        least_loss: Smallest difference of work and stored energy at any tick [J].
     """
 
     work: float
@@ -67,12 +67,12 @@ def energy_balance(
 
 
 def stuck_radius(network: ContactNetwork | ImplicitNetwork) -> float:
-    """Spectral radius of the map over one period while all contacts stick; 1 is the limit of stability."""
+    """Computes the spectral radius of the map over one period while all contacts stick; 1 is the limit of stability."""
     return float(np.abs(np.linalg.eigvals(network.stuck_map())).max())
 
 
 def restlessness(force: np.ndarray, limits: np.ndarray) -> float:
-    """RMS change of contact forces from tick to tick over the friction force, of the worst contact.
+    """Computes the largest RMS change of a contact force from tick to tick, relative to its friction force.
 
     Args:
         force: Forces [N], shape (n, contacts).

@@ -13,14 +13,15 @@ def rigid_chain(
     stiffness: tuple[float, float],
     force: tuple[float, float],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Steps the bodies by implicit Euler.
+    """Steps two bodies on a moving base by implicit Euler.
 
     Every step ends at velocities v1, v2 and forces f1, f2 with
 
         (M1 + T^2 K1) v1 = M1 v1_old - T K1 x1 + T (f1 - f2),    f1 in F1 Sgn(u - v1)
         (M2 + T^2 K2) v2 = M2 v2_old - T K2 x2 + T f2,           f2 in F2 Sgn(v1 - v2)
 
-    found by clipping one force after the other to what sticks, a contraction by a factor 2 or more.
+    Each iteration computes one force after the other: the force at which the contact sticks, clipped to its friction
+    force. This is a contraction by a factor of 2 or more.
 
     Args:
         base_velocity: u [m/s], shape (n,).

@@ -1,7 +1,7 @@
-"""A designed wall controller: gains over a grid of operating points, and the 6-DOF hold of a contact pose.
+"""A wall controller: gains over a grid of operating points, and the 6-DOF hold of a contact pose.
 
-The paper's use: at contact the whole pose becomes the reference, r = IK(X_c), and the controller holds it. Walls that
-let the tool slide and leave are in `walls`; they use the same gains.
+As in the paper, the whole pose at contact becomes the reference, r = IK(X_c), and the controller holds it. The
+unilateral walls along which the tool can slide are in `walls`; they use the same gains.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def nearest(edges: np.ndarray, x: float) -> int:
 def select(
     table: np.ndarray, points: np.ndarray, edges: np.ndarray, interpolated: bool, p: np.ndarray, row: np.ndarray
 ) -> int:
-    """Writes the gains at a position that the row has room for; returns the index of the subspace."""
+    """Writes the gains at a position, as many as the row has; returns the index of the subspace."""
     n, m = points.shape[0], row.shape[0]
     index = (nearest(edges, p[0]) * n + nearest(edges, p[1])) * n + nearest(edges, p[2])
     if not interpolated or n == 1:
@@ -59,21 +59,21 @@ def select(
     row[:] = 0.0
     for corner in range(8):
         a, b, c = corner // 4, corner // 2 % 2, corner % 2
-        share = (part[0] if a else 1.0 - part[0]) * (part[1] if b else 1.0 - part[1])
-        share *= part[2] if c else 1.0 - part[2]
-        if share != 0.0:
+        weight = (part[0] if a else 1.0 - part[0]) * (part[1] if b else 1.0 - part[1])
+        weight *= part[2] if c else 1.0 - part[2]
+        if weight != 0.0:
             source = table[((low[0] + a) * n + low[1] + b) * n + low[2] + c]
             for k in range(m):
-                row[k] += share * source[k]
+                row[k] += weight * source[k]
     return index
 
 
 class WallController:
-    """Holds a contact pose against a push.
+    """Controller that holds a contact pose against a push.
 
     Args:
         device: device of the design.
-        options: options of the design; `points` are the grid's.
+        options: options of the design, with the grid's `points`.
         scheme: name of the scheme.
         table: gains of the operating points (points^3, `laws.row_length`), z fastest.
         design_time: time of the design [s].
@@ -82,8 +82,8 @@ class WallController:
         mode: flags of `laws`.
         period: Ts [s].
         operating_point: index of the subspace in use.
-        saturated: whether torque limits acted in the last step.
-        saturated_steps: steps in a row in which they have acted.
+        saturated: true if torque limits were active in the last step.
+        saturated_steps: number of consecutive steps with active torque limits.
 
     Examples:
         >>> from tau_wall_control import TauDevice, design_wall_controller
@@ -123,7 +123,7 @@ class WallController:
 
     @property
     def saturated(self) -> bool:
-        """Whether torque limits acted in the last step."""
+        """True if torque limits were active in the last step."""
         return bool(self._memory[laws.SATURATED])
 
     def gains(self, position: ArrayLike) -> tuple[np.ndarray, int]:
@@ -168,13 +168,13 @@ class WallController:
         """Moves the reference to the contact pose of this sample; integral and estimates stay.
 
         With the option `feedforward`, tau0 becomes the inverse dynamics of the reference's motion and x the deviation
-        from it. Without it, the motion is a disturbance for the controller.
+        from this motion. Without the option, the motion is a disturbance for the controller.
 
         Args:
-            position: of the contact pose (3,) [m].
-            rotation: of the contact pose (3, 3); identity if not given.
-            twist: of the contact pose (6,) [m/s, rad/s]; zero if not given.
-            acceleration: of the contact pose (6,) [m/s^2, rad/s^2]; zero if not given.
+            position: position of the contact pose (3,) [m].
+            rotation: rotation of the contact pose (3, 3); identity if not given.
+            twist: twist of the contact pose (6,) [m/s, rad/s]; zero if not given.
+            acceleration: acceleration of the contact pose (6,) [m/s^2, rad/s^2]; zero if not given.
 
         Raises:
             UnreachableError, SingularError: the pose cannot be held.
@@ -186,7 +186,7 @@ class WallController:
             self._reference_rate = self.device.dynamics(position, rotation).actuated_map @ motion
 
     def step(self, theta: ArrayLike, rate: ArrayLike) -> np.ndarray:
-        """Returns joint torques (6,) within the limits [N m] for angles [rad] and rates [rad/s] of this sample."""
+        """Returns joint torques (6,) within the limits [N m] for joint angles [rad] and velocities [rad/s]."""
         laws.control(
             self.mode,
             self.delay,

@@ -29,7 +29,7 @@ def grid_points(device: TauDevice, per_axis: int) -> tuple[float, ...]:
 
 
 def task_weight(device: TauDevice, normal: ArrayLike, along: float) -> np.ndarray:
-    """Returns W (6, 6) = diag(1, 1, w, Lc^2, Lc^2, Lc^2) with its third axis turned to a normal."""
+    """Returns W (6, 6) = diag(1, 1, w, Lc^2, Lc^2, Lc^2) with its third axis along a normal."""
     n = np.asarray(normal, dtype=float) / np.linalg.norm(normal)
     W = np.zeros((6, 6))
     W[:3, :3] = np.eye(3) + (along - 1.0) * np.outer(n, n)
@@ -56,7 +56,7 @@ def lqr(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> tuple[np.
         >>> bool(abs(np.linalg.eigvals(A - B @ gain)).max() < 1.0)  # stable
         True
     """
-    import control  # takes a second, which those who only use a design need not wait for
+    import control  # takes a second, which is not needed to use a design
 
     K, P, _ = control.dlqr(A, B, Q, R, method="scipy")
     return np.asarray(K), np.asarray(P)
@@ -130,7 +130,7 @@ def design_options(
     The arguments are those of `design_wall_controller`.
 
     Raises:
-        TauError: unknown scheme or option, or options that do not go together.
+        TauError: unknown scheme or option, or inconsistent options.
     """
     if scheme not in SCHEMES:
         raise TauError(f"scheme: expected one of {', '.join(SCHEMES)}, got {scheme!r}")
@@ -164,13 +164,12 @@ def design_wall_controller(
     Args:
         device: the device.
         scheme: "sopc", "mopc", "scheduled", "observer", "stiff" or "predictive", see `options`.
-        per_axis: operating points along each axis instead of the device file's (1, 2, 3, 4, 5, ...).
-        options: fields of `DesignOptions` that replace the scheme's own.
-        progress: called after each operating point with the number of finished points and of all points.
+        per_axis: number of operating points along each axis; default: those of the device file.
+        options: fields of `DesignOptions` that replace those of the scheme.
+        progress: function called after each operating point with the number of finished points and of all points.
 
     Raises:
-        TauError: unknown scheme or option, options that do not go together, or an operating point that the device
-            does not reach.
+        TauError: unknown scheme or option, inconsistent options, or an operating point that the device does not reach.
 
     Examples:
         >>> from tau_wall_control import TauDevice, design_wall_controller

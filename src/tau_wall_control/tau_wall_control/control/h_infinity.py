@@ -150,7 +150,7 @@ class WallPlant:
 
 
 class HInfinityController:
-    """Holds a contact pose by an H-infinity controller for one operating point; it needs angles only, no rates.
+    """H-infinity controller that holds a contact pose, designed for one operating point; it needs joint angles only.
 
     The weights of angle, rate, integral and torque are those of the LQI controllers. The disturbance is a torque at
     the joints, the noise that of the angles. The continuous controller is sampled by Tustin's rule.
@@ -160,9 +160,9 @@ class HInfinityController:
         position: operating point (3,) [m].
         disturbance: torque of w_1 = 1 at each joint [N m], above 0.
         noise: error of the angles for w_2 = 1 [rad], above 0.
-        leak: rate at which the integral forgets [1/s], above 0.
+        leak: decay rate of the integral [1/s], above 0.
         margin: gamma over the smallest one, above 1.
-        normal: of the wall, world axes.
+        normal: normal of the wall, world axes.
 
     Attributes:
         design: the controller in continuous time, from [(theta - r)/noise] to torque over the weight of torque.
@@ -223,7 +223,7 @@ class HInfinityController:
         self._check_sampled_loop(model, disturbance)
 
     def _check_sampled_loop(self, model: LinearModel, disturbance: float) -> None:
-        """Refuses a design that is stable in continuous time alone: the samples come too seldom for its gains."""
+        """Refuses a design that is stable in continuous time only, because the sampling is too slow for its gains."""
         noise, unit = self._scale
         A, B = zero_order_hold(model.A, model.B, self.period)
         measure = np.eye(6, 12) / noise

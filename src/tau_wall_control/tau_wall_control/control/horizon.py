@@ -4,8 +4,8 @@ With v = u + d (torque beyond tau0, plus the estimated input torque), constant i
 
     minimise sum x_k^T Q x_k + v_k^T R v_k + x_N^T P x_N,   x_k+1 = A_d x_k + B_d v_k,   |tau0 + v - d| <= peak,
 
-P from the Riccati equation, so that without active limits the solution is the LQR's but for the blocks (1 %).
-Condensed: v^T H v / 2 + v^T F x with lower <= v <= upper. The first block is what acts.
+P from the Riccati equation, so that without active limits the solution differs from the LQR's only by the blocks (1 %).
+Condensed: v^T H v / 2 + v^T F x with lower <= v <= upper. Only the first block is applied.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numba import njit
 #: samples of each block
 BLOCKS = (1, 1, 1, 2, 3, 4)
 SIZE = 6 * len(BLOCKS)
-#: most iterations of the solver in one sample, and sweeps of coordinate descent after them
+#: largest number of iterations of the solver in one sample, and sweeps of coordinate descent after them
 ITERATIONS = 15
 SWEEPS = 5
 
@@ -30,16 +30,16 @@ def condense(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, P: np.n
     H, F = np.zeros((SIZE, SIZE)), np.zeros((SIZE, n))
     N, k = sum(BLOCKS), 0
     for b, length in enumerate(BLOCKS):
-        place = slice(m * b, m * (b + 1))
+        block = slice(m * b, m * (b + 1))
         for _ in range(length):
             k += 1
             free = A @ free
             forced = A @ forced
-            forced[:, place] += B
+            forced[:, block] += B
             weight = P if k == N else Q
             H += forced.T @ weight @ forced
             F += forced.T @ weight @ free
-        H[place, place] += length * R
+        H[block, block] += length * R
     H = 0.5 * (H + H.T)
     return H, F, -np.linalg.solve(H, F)
 

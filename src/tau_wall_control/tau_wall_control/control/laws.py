@@ -3,7 +3,7 @@
 A law is a row of numbers (gains of one operating point, or interpolated ones), flags, and a memory:
 
     x = [theta - r; thetadot], measured or estimated, predicted over the known delay
-    tau = tau0 - K_theta x_theta - K_v x_rate + K_i xi - d^, then brought inside the torque limits
+    tau = tau0 - K_theta x_theta - K_v x_rate + K_i xi - d^, then limited to the torque limits
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def row_length(mode: int) -> int:
 
 
 class LinearGains(NamedTuple):
-    """The gains of the linear law in a row.
+    """Gains of the linear law in a row.
 
     Attributes:
         torque: tau0 (6,) [N m].
@@ -79,7 +79,7 @@ def linear_gains(row: np.ndarray) -> LinearGains:
 LONGEST_DELAY = 8
 # a memory
 XI, ESTIMATE, PAST = slice(0, 6), slice(6, 24), slice(24, 24 + 6 * LONGEST_DELAY)
-#: whether the torque limits acted, iterations of the horizon, samples since a jump, solution of the horizon
+#: flag of active torque limits, iterations of the horizon, samples since a jump, solution of the horizon
 SATURATED, STEPS, AGE, SOLUTION = 72, 73, 74, slice(80, 80 + SIZE)
 MEMORY = 80 + SIZE
 
@@ -88,7 +88,7 @@ MEMORY = 80 + SIZE
 def share(weight: np.ndarray, wanted: np.ndarray, peak: float, u: np.ndarray) -> None:
     """Minimises (u - wanted)^T weight (u - wanted) over |u| <= peak, approximately.
 
-    The worst violator goes to its limit and the rest is solved again, at most six times.
+    The joint with the largest excess is set to its limit and the rest is solved again, at most six times.
     """
     fixed = np.zeros(6, dtype=np.bool_)
     A, b = np.empty((6, 6)), np.empty(6)
@@ -197,7 +197,7 @@ def feedback(
 
 @njit(cache=True, error_model="numpy")
 def plan(row: np.ndarray, memory: np.ndarray, s: np.ndarray, d: np.ndarray, peak: float, torque: np.ndarray) -> None:
-    """Computes the law with torque limits over the horizon, from the solution of the last sample."""
+    """Computes the law with torque limits over the horizon, starting from the solution of the last sample."""
     v, lower, upper, g = memory[SOLUTION], np.empty(SIZE), np.empty(SIZE), np.empty(SIZE)
     best, slope = row[PLAN], row[SLOPE]
     inside = True
@@ -242,7 +242,7 @@ def control(
 
     Args:
         mode: flags.
-        delay: samples that a command is known to be late.
+        delay: known delay of a command [samples].
         period: Ts [s].
         peak: torque limit of each joint [N m].
         row: gains, `row_length(mode)` numbers.

@@ -90,7 +90,7 @@ def linearise(device: TauDevice, position: ArrayLike, rotation: ArrayLike | None
     M_inverse = d.actuated_map @ np.linalg.solve(d.mass_matrix, d.actuated_map.T)
     gravity_slope = np.empty((6, 6))
     for j in range(6):
-        step = STEP * J[:, j]  # to first order; what it lacks is even in the step and cancels
+        step = STEP * J[:, j]  # to first order; the error is even in the step and cancels
         ahead = device.gravity_torque_at(p + step[:3], rotation_from_vector(step[3:]) @ R)
         behind = device.gravity_torque_at(p - step[:3], rotation_from_vector(-step[3:]) @ R)
         gravity_slope[:, j] = (ahead - behind) / (2.0 * STEP)

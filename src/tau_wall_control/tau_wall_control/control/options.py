@@ -25,20 +25,20 @@ class DesignOptions:
     """Options of a scheme.
 
     Attributes:
-        interpolated: gains interpolated between operating points; otherwise those of the contact's subspace.
-        exact_gravity: tau0 is the gravity torque of the contact pose, not of the operating point.
-        observer: LQR without integral plus a Kalman filter for an input torque; otherwise LQI.
-        normal_weight: w of W = diag(1, 1, w, Lc^2, Lc^2, Lc^2) for a wall along z; None weighs the joints alike.
-        normal: the wall's normal, world axes.
-        sharing: torque sharing when a joint saturates.
-        estimated: feedback of the filter's state instead of the measured one.
-        constrained: torque limits as constraints over a horizon; needs observer and estimated.
+        interpolated: true interpolates the gains between operating points; false takes those of the contact's subspace.
+        exact_gravity: true if tau0 is the gravity torque of the contact pose, false for that of the operating point.
+        observer: true for LQR without integral and a Kalman filter for an input torque, false for LQI.
+        normal_weight: w of W = diag(1, 1, w, Lc^2, Lc^2, Lc^2) for a wall along z; None: equal weights of the joints.
+        normal: normal of the wall, world axes.
+        sharing: true for torque sharing when a joint saturates.
+        estimated: true for feedback of the filter's state instead of the measured one.
+        constrained: true for torque limits as constraints over a horizon; requires observer and estimated.
         jump_threshold: innovation nu^T S^-1 nu, 6 on average, that indicates a jump of the push; 0 for never.
         jump: standard deviation of such a jump in each joint [N m].
         disturbance_rate: random walk of the input torque, variance rate^2 Ts per sample [N m/sqrt(s)].
         weight_angle, weight_rate, weight_torque: Q = 1/weight^2 [rad], [rad/s] and R [N m]; None for the device file's.
-        delay: samples that a command is known to be late.
-        feedforward: a reference that moves (`WallController.follow`) contributes the torques of its inverse dynamics.
+        delay: known delay of a command [samples].
+        feedforward: true if a moving reference (`WallController.follow`) adds the torques of its inverse dynamics.
         points: operating points along each axis [m]; the device file's if empty.
 
     Examples:
@@ -66,7 +66,7 @@ class DesignOptions:
     points: tuple[float, ...] = ()
 
     def check(self) -> None:
-        """Raises TauError for options that do not go together."""
+        """Raises TauError for inconsistent options."""
         if not 0 <= self.delay <= laws.LONGEST_DELAY:
             raise TauError(f"delay: expected 0 to {laws.LONGEST_DELAY} samples, got {self.delay}")
         if self.delay and not self.observer:

@@ -53,7 +53,7 @@ PLATFORM = np.dtype(
 
 
 class MechanismArrays(NamedTuple):
-    """What the kernels take of a mechanism.
+    """Arrays of a mechanism for the kernels.
 
     Attributes:
         chains: records of the type CHAIN, (3,).

@@ -295,9 +295,9 @@ def integrate(
     period: float,
     work: np.ndarray,
 ) -> int:
-    """Makes one RK4 step of the state [p (3), unit quaternion x, y, z, w (4), V (6)], torque and wrench held.
+    """Makes one RK4 step of the state [p (3), unit quaternion x, y, z, w (4), V (6)] with constant torque and wrench.
 
-    Returns a code; the state changes only if it is OK. `work` is (20, 6, 6).
+    Returns a code; the state changes only if the code is OK. `work` is (20, 6, 6).
     """
     q, H, M, bias = work[0, :3, :3], work[1:4, :3, :], work[4], work[5, :3, :3]
     n, g, Vdot, R = work[6, 0], work[6, 1], work[6, 2], work[7, :3, :3]

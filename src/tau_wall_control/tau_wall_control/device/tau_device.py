@@ -2,8 +2,8 @@
 
 World axes: x right, y up, z towards the user. A pose is a position p (3,) [m] of the TCP and a rotation R (3, 3)
 of the platform; a twist V (6,) is [v; w] in world axes at the TCP [m/s, rad/s]; a wrench is [force; moment about the
-TCP] [N, N m]; theta (6,) [rad] is yaw and pitch of chains 1, 2, 3. Independent coordinates are those of the
-platform: inverse kinematics gives all nine chain angles in closed form, so no loop has to be closed by multipliers.
+TCP] [N, N m]; theta (6,) [rad] is yaw and pitch of chains 1, 2, 3. The independent coordinates are those of the
+platform: inverse kinematics gives all nine chain angles in closed form, so the loops need no multipliers.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class TauDevice:
     """A TAU-type parallel device.
 
     Args:
-        parameters: contents of its YAML file.
+        parameters: contents of the device's YAML file.
 
     Attributes:
         peak_torque: limit of each joint torque [N m].
         home: pose (zeros, identity) in the centre of the workspace.
-        arrays: of the kernels (`arrays.MechanismArrays`): chains, base, platform.
+        arrays: arrays for the kernels (`arrays.MechanismArrays`): chains, base, platform.
 
     Examples:
         >>> import numpy as np
@@ -81,7 +81,7 @@ class TauDevice:
 
     @classmethod
     def default(cls) -> TauDevice:
-        """Returns the project's stand-in (not the paper's device, whose parameters are lost)."""
+        """Returns the default device, a stand-in for the paper's device, whose parameters are not available."""
         return cls(load_parameters())
 
     @classmethod
@@ -89,7 +89,7 @@ class TauDevice:
         """Returns the device of a YAML file; overrides are entries "section.name=value".
 
         Raises:
-            TauError: the file or a value is refused; names the field.
+            TauError: the file or a value is refused; the message names the field.
         """
         return cls(load_parameters(path, overrides))
 
@@ -109,7 +109,7 @@ class TauDevice:
 
     @property
     def fingerprint(self) -> str:
-        """Identifies all numbers that dynamics, torque limits and encoders depend on."""
+        """Hash of all parameters of dynamics, torque limits and encoders."""
         sections = ("frame", "chains", "platform", "actuators", "encoders", "friction")
         document = self.parameters.model_dump(mode="json", include=set(sections))
         for words in ("axes", "origin", "rotation"):
@@ -175,12 +175,12 @@ class TauDevice:
 
         Args:
             theta: (6,) [rad].
-            guess: a pose near it, such as that of the period before; home if not given.
-            tolerance: on every joint angle [rad].
+            guess: pose near the result, such as that of the period before; home if not given.
+            tolerance: tolerance of every joint angle [rad].
 
         Raises:
             ForwardKinematicsError: no convergence in 20 steps.
-            UnreachableError, SingularError: a step leaves the workspace; names the chain.
+            UnreachableError, SingularError: a step leaves the workspace; the message names the chain.
         """
         angles = vector("theta", theta, (6,))
         p, R = self.pose(*(self.home if guess is None else guess))
@@ -201,7 +201,7 @@ class TauDevice:
         if rotation is None:
             return p, np.eye(3)
         R = vector("rotation", rotation, (3, 3))
-        if not np.abs(R @ R.T - _IDENTITY).max() < 1e-5:  # not so, too, where it is no number
+        if not np.abs(R @ R.T - _IDENTITY).max() < 1e-5:  # also true for NaN
             raise TauError("rotation: expected an orthogonal matrix of shape (3, 3)")
         return p, R
 
@@ -228,7 +228,7 @@ class TauDevice:
         """Returns J (6, 6), V = J thetadot.
 
         Raises:
-            ForwardKinematicsError, SingularError: there is none.
+            ForwardKinematicsError, SingularError: the pose or J does not exist.
         """
         return self._theta_dynamics(theta, guess)[1]
 
@@ -284,7 +284,7 @@ class TauDevice:
         """Returns joint torques (6,) [N m] that give the free device a task acceleration Vdot (6,), with friction.
 
         Raises:
-            UnreachableError, SingularError: there are none.
+            UnreachableError, SingularError: the torques do not exist.
         """
         d = self.dynamics(position, rotation, twist)
         force = d.velocity_force + d.gravity_force
@@ -334,7 +334,7 @@ class TauDevice:
     # --- motion ---------------------------------------------------------------------------------------------
 
     def state(self, position: ArrayLike, rotation: ArrayLike | None = None, twist: ArrayLike | None = None) -> TauState:
-        """Returns a state to simulate from."""
+        """Returns the initial state of a simulation."""
         return TauState(self, position, rotation, twist)
 
     def saturated(self, torque: ArrayLike) -> np.ndarray:
@@ -347,12 +347,12 @@ class TauState:
 
     Args:
         device: the device.
-        position: at the start (3,) [m].
-        rotation: at the start (3, 3); identity if not given.
-        twist: at the start (6,) [m/s, rad/s]; rest if not given.
+        position: position at the start (3,) [m].
+        rotation: rotation at the start (3, 3); identity if not given.
+        twist: twist at the start (6,) [m/s, rad/s]; zero if not given.
 
     Attributes:
-        values: (13,) position, unit quaternion x, y, z, w, twist.
+        values: position, unit quaternion x, y, z, w, and twist, (13,).
 
     Examples:
         >>> import numpy as np
@@ -402,10 +402,10 @@ class TauState:
         return q[:, :2].reshape(6).copy(), np.einsum("ijk,k->ij", H[:, :2], self.values[7:]).reshape(6)
 
     def step(self, torque: ArrayLike, wrench: ArrayLike, period: float, substeps: int = 1) -> None:
-        """Advances by a period [s] with torques (6,), clipped to the peak, and a wrench (6,) held.
+        """Advances by a period [s] with constant torques (6,), clipped to the peak, and a constant wrench (6,).
 
         Raises:
-            UnreachableError, SingularError: the motion leaves the workspace; the state stays where it was.
+            UnreachableError, SingularError: the motion leaves the workspace; the state has not changed.
         """
         tau, W = self.device.saturated(torque), vector("wrench", wrench, (6,))
         before = self.values.copy()

@@ -1,4 +1,4 @@
-"""Simulated pushes, what many of them show, and what no controller can do. See the README of the package."""
+"""Simulated pushes, statistics of many pushes, and limits of any controller. See the README of the package."""
 
 from tau_wall_control.simulation.push import (
     RAMP,

@@ -1,8 +1,8 @@
-"""Limits of stiffness: the least penetration that any controller can reach (docs/tau.md, "The limit").
+"""Limits of stiffness: a lower bound of the penetration with any controller (docs/tau.md, "The limit").
 
-A push of unknown time and height starts with a sample. The first torque that can depend on it acts 1 + delay periods
-later. From then on the bound assumes the best torques for this push: they are limited by the motors only and need not
-hold the other directions. On the linear model this is a linear program,
+A push of unknown time and height starts with a sample. The first torque that can depend on the push acts 1 + delay
+periods later. From then on the bound assumes the best torques for this push, which are limited by the motors only and
+need not hold the other directions. On the linear model this is a linear program,
 
     minimise p,   -n^T x_k <= p for all k,   x_k+1 = A_d x_k + B_d (u_k + J^T F),   u_k = 0 for k <= delay,
     |tau0 + u_k| <= peak,   at rest at the end,
@@ -42,10 +42,10 @@ def penetration_bound(
         device: the device.
         point: contact point (3,) [m].
         force: height of the step [N], against the normal.
-        delay: samples that torques act late.
-        normal: of the wall.
-        steps: length of the program in samples; a longer one only lowers the bound of pushes that take longer to stop.
-        friction_helps: the smoothed Coulomb friction counts as torque that is always on the controller's side.
+        delay: delay of the torques [samples].
+        normal: normal of the wall.
+        steps: length of the program [samples]; more steps only lower the bound of pushes that take longer to stop.
+        friction_helps: true if the smoothed Coulomb friction counts as additional torque of the controller.
 
     Examples:
         >>> from tau_wall_control import TauDevice, penetration_bound
@@ -89,10 +89,11 @@ def penetration_bound(
 
 
 def ballistic_bound(device: TauDevice, point: ArrayLike, *, force: float = 13.0, delay: int = 0) -> float:
-    """Returns an estimate of it for a wall along z [m]: free flight for t = (1 + delay) Ts, then the strongest braking.
+    """Computes an estimate of `penetration_bound` for a wall along z [m]: free flight, then maximal braking.
 
-    p = a t^2/2 + (a t)^2/(2 b), a = F/m, b = (F_max - F)/m, with F_max the push of torques that act along z only.
-    Between samples and with gravity's slope left out; close to `penetration_bound`.
+    p = a t^2/2 + (a t)^2/(2 b), a = F/m, b = (F_max - F)/m, t = (1 + delay) Ts, with F_max the largest force of torques
+    that act along z only. The estimate is in continuous time, without the slope of gravity, and close to
+    `penetration_bound`.
     """
     m = linearise(device, point)
     inverse_mass = float(m.jacobian[2] @ m.B2 @ m.jacobian[2])
@@ -105,9 +106,9 @@ def ballistic_bound(device: TauDevice, point: ArrayLike, *, force: float = 13.0,
 
 
 def tap_bound(device: TauDevice, point: ArrayLike, speed: float, *, normal: ArrayLike = (0.0, 0.0, 1.0)) -> float:
-    """Returns the least depth of a free tool that hits the wall at a speed [m/s]: m v^2/(2 F_max) [m].
+    """Returns the smallest penetration of a free tool that hits the wall at a speed [m/s]: m v^2/(2 F_max) [m].
 
-    F_max is the largest push along the normal that leaves the other directions alone, m the apparent mass.
+    F_max is the largest force along the normal without effect in the other directions, m the apparent mass.
     """
     n = np.concatenate([np.asarray(normal, dtype=float) / np.linalg.norm(normal), np.zeros(3)])
     mass = 1.0 / float(n @ np.linalg.solve(device.dynamics(point).mass_matrix, n))

@@ -1,7 +1,7 @@
-"""Pushes by the hundred: tasks of the study, Welch's t-test, characteristics of a wall (Figs. 4, 5, Table 2).
+"""Many simulated pushes: tasks of the study, Welch's t-test, characteristics of a wall (Figs. 4, 5, Table 2).
 
-A `Pushes` is self-contained and small (controllers are designed where it runs), so any map over processes or machines
-can run them. Seeds are (seed, row, column, run, controller): results do not depend on how the work is divided.
+A `Pushes` is self-contained and small (controllers are designed in its process), so any map over processes or machines
+can run them. Seeds are (seed, row, column, run, controller), so results do not depend on the distribution of the work.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class Pushes:
     """Pushes of one controller at some points.
 
     Attributes:
-        parameters: of the device.
-        controller: its design, or the controller itself.
+        parameters: parameters of the device.
+        controller: controller, or its design.
         points: contact points [m].
-        force, shape, noise, duration: of the push [N], `push_signal`'s, [N], [s].
-        runs: at each point.
-        seed, number: a run's noise has the seed (*seed, index of the point, run, number).
-        quantized, delay, velocity_pole: of the loop.
-        trace: whether the result contains the deviation of the first run.
+        force, shape, noise, duration: of the push, see `push_signal` [N], [-], [N], [s].
+        runs: number of runs at each point.
+        seed, number: parts of the seed of a run's noise, (*seed, index of the point, run, number).
+        quantized, delay, velocity_pole: of the loop, see `PushSimulation`.
+        trace: true if the result contains the deviation of the first run.
     """
 
     parameters: TauParameters

@@ -78,11 +78,11 @@ def run_push(
 
 
 class PoseController(Protocol):
-    """A controller that holds a contact pose, such as one's own.
+    """A controller that holds a contact pose, such as a user's own.
 
     Attributes:
         period: Ts [s].
-        normal: of the wall, unit vector (3,), world axes.
+        normal: normal of the wall, unit vector (3,), world axes.
 
     Examples:
         >>> import numpy as np
@@ -114,14 +114,14 @@ class PushResult:
     """Result of a push. `code` is not 0 if the tool left the workspace; later samples are NaN.
 
     Attributes:
-        time: of the samples (n,) [s].
-        position: of the TCP at the samples (n, 3) [m].
-        torque: that acts from each sample on (n, 6) [N m].
-        force: of the push (n,) [N].
-        deviation: from the wall along its normal (n,) [m], negative inside.
+        time: times of the samples (n,) [s].
+        position: position of the TCP at the samples (n, 3) [m].
+        torque: torques that act from each sample on (n, 6) [N m].
+        force: force of the push (n,) [N].
+        deviation: deviation from the wall along its normal (n,) [m], negative inside.
         max_penetration: largest -deviation from the step on, not below 0; infinite if the tool left [m].
         stiffness: force/max_penetration; 0 if the tool left [N/m].
-        rmse: of the deviation over the whole run [m].
+        rmse: RMS of the deviation over the whole run [m].
         initial_deviation: largest |deviation| before the step [m].
         lateral: largest deviation along the wall [m].
         peak_torque: largest |torque| over the limit [-].
@@ -153,16 +153,16 @@ class PushResult:
 
 
 class PushSimulation:
-    """Runs pushes at one point; constants of all runs are prepared once.
+    """Simulation of pushes at one point, with the constants of all runs prepared once.
 
     Args:
         device: device of the controller's design.
         controller: a `WallController`, whose runs are compiled, or any other controller that holds a pose.
         point: contact point (3,) [m], at zero orientation.
-        direction: of the push; if not given the device's `disturbance.direction`, turned with the controller's normal.
-        quantized: joint angles in counts of the encoders, rates by their differences through a filter.
-        delay: samples that the torques act late.
-        velocity_pole: of the filter of those differences [rad/s].
+        direction: direction of the push; default: the device's `disturbance.direction` for the controller's normal.
+        quantized: true for joint angles in counts of the encoders and joint velocities from their filtered differences.
+        delay: delay of the torques [samples].
+        velocity_pole: pole of the filter of these differences [rad/s].
         plant: simulated device; that of the design if not given.
 
     Examples:
@@ -210,9 +210,9 @@ class PushSimulation:
         """Simulates a force (n,) [N] along the direction, one value per period, from rest at the point.
 
         Args:
-            force: of the hand (n,) [N].
-            step_time: start of the time in which penetration counts [s].
-            nominal: force of the stiffness [N].
+            force: force of the push (n,) [N].
+            step_time: time from which penetration counts [s].
+            nominal: force for the stiffness [N].
         """
         push = np.ascontiguousarray(force, dtype=float)
         n, Ts = len(push), self.controller.period
@@ -269,7 +269,7 @@ class PushSimulation:
         )
 
     def _run_any(self, controller: PoseController, push: np.ndarray, position: np.ndarray, torque: np.ndarray) -> int:
-        """Does the same step by step, as `run_push` does."""
+        """Runs the same simulation as `run_push` with any controller, in Python."""
         controller.start(self.point)
         state, line = self.plant.state(self.point), [self._resting] * (self.delay + 1)
         before, smooth = None, np.zeros(6)
@@ -294,8 +294,8 @@ class PushSimulation:
 def push_direction(device: TauDevice, normal: ArrayLike) -> np.ndarray:
     """Returns the unit vector (3,) of the device's `disturbance.direction` at a wall with a normal.
 
-    The device's numbers are for a wall parallel to the xy plane, normal z. With another wall the direction turns by the
-    smallest rotation from z to its normal; straight into the wall stays straight into the wall.
+    The device's direction is for a wall with the normal z. For another wall it is rotated by the smallest rotation from
+    z to the normal, so that a push against the normal stays one.
     """
     n, (x, y, z) = np.asarray(normal, dtype=float), device.parameters.disturbance.direction
     if (x, y) == (0.0, 0.0):
@@ -320,7 +320,7 @@ def push_signal(
     noise: float = 0.0,
     seed: int | tuple[int, ...] = 0,
 ) -> np.ndarray:
-    """Returns the test signal (n,) [N]: 0, from the step time on force plus noise that changes with every sample.
+    """Returns the test signal (n,) [N]: 0, then from the step time the force with white noise.
 
     Shapes: "step"; "ramp" rises in 0.2 s; "tap" is half a sine of 10 ms, without noise after it.
     """
@@ -363,14 +363,14 @@ def simulate_push(
         controller: a `WallController`, or any other controller that holds a pose (`PoseController`).
         point: contact point at which the tool rests (3,) [m].
         force: height of the step [N], into the wall.
-        duration: of the run [s].
+        duration: duration of the run [s].
         noise: standard deviation of the force's noise [N].
-        quantized: encoder counts instead of true angles.
-        delay: samples that the torques act late.
-        seed: of the noise.
+        quantized: true for encoder counts instead of true angles.
+        delay: delay of the torques [samples].
+        seed: seed of the noise.
         plant: simulated device; that of the design if not given.
-        direction: of the force, unit vector; if not given the device's, see `push_direction`.
-        signal: force (n,) [N] instead of step and noise; `force` is then the force of the stiffness only.
+        direction: direction of the force, unit vector; default: the device's, see `push_direction`.
+        signal: force (n,) [N] instead of step and noise; `force` is then only used for the stiffness.
 
     Raises:
         TauError: the point is out of reach or singular, or a number is out of range.
@@ -397,10 +397,10 @@ def stiffest_push(
     """Returns the largest force into a wall that the motors can hold at a pose at rest, gravity included [N].
 
     Args:
-        device: The device.
-        point: Position of the TCP [m].
-        normal: Of the wall, towards the free side.
-        torque: Limit of each joint [N m]; the peak torque if not given.
+        device: the device.
+        point: position of the TCP [m].
+        normal: normal of the wall, towards the free side.
+        torque: limit of each joint torque [N m]; the peak torque if not given.
     """
     limit = device.peak_torque if torque is None else torque
     n = np.asarray(normal, dtype=float) / np.linalg.norm(normal)

@@ -76,7 +76,7 @@ def closed_loop(
 def rendered_stiffness(controller: WallController, position: ArrayLike, gain: float = 1.0) -> float:
     """Returns the stiffness of the proportional part along the controller's normal [N/m]: 1 / n^T (G^T K_theta G)^-1 n.
 
-    Integral and observer make the static stiffness infinite; this is the stiffness at once.
+    Integral and observer make the static stiffness infinite; this is the instantaneous stiffness.
     """
     row, _ = controller.gains(position)
     G = controller.device.dynamics(position).actuated_map
@@ -85,7 +85,7 @@ def rendered_stiffness(controller: WallController, position: ArrayLike, gain: fl
 
 
 def _largest(stable: Callable[[float], bool], low: float, high: float, steps: int = 40) -> float:
-    """Largest number between the two for which `stable` holds, by bisection of its logarithm; 0 if not even low."""
+    """Finds the largest number from low to high that is `stable`, by logarithmic bisection; 0 if low is not."""
     if not stable(low):
         return 0.0
     if stable(high):
@@ -100,9 +100,9 @@ def _largest(stable: Callable[[float], bool], low: float, high: float, steps: in
 
 
 def largest_gain(controller: WallController, position: ArrayLike, *, delay: int = 0) -> float:
-    """Returns the largest factor on all gains, up to 100, for which the linear loop is stable; 0 if none from 1e-3 is.
+    """Returns the largest factor on all gains from 0.01 to 100 for which the linear loop is stable; 0 if there is none.
 
-    Raising gains alone need not be monotonic; what is found is one edge of stability.
+    Stability need not be monotonic in the factor; the result is the upper edge of one stable interval.
     """
     model = linearise(controller.device, position)
     none, full = (closed_loop(controller, position, delay=delay, gain=g, model=model) for g in (0.0, 1.0))
@@ -111,10 +111,10 @@ def largest_gain(controller: WallController, position: ArrayLike, *, delay: int 
         return spectral_radius(none + gain * (full - none)) < STABLE  # the gain enters linearly
 
     gains = np.geomspace(1e-2, 100.0, 40)
-    held = [g for g in gains if stable(g)]
-    if not held:
+    found = [g for g in gains if stable(g)]
+    if not found:
         return 0.0
-    return _largest(stable, held[-1], min(100.0, held[-1] * (gains[1] / gains[0])), steps=20)
+    return _largest(stable, found[-1], min(100.0, found[-1] * (gains[1] / gains[0])), steps=20)
 
 
 class SpringDamperLoop:

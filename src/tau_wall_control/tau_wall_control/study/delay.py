@@ -21,9 +21,9 @@ from tau_wall_control.simulation.z_width import (
 from tau_wall_control.study.schemes import SETTLED, Bound
 from tau_wall_control.study.settings import Answer, Finding, Grid, Results, StudySettings, Task, nine_points
 
-#: samples
+#: delays [samples]
 DELAYS = (0, 1, 2, 3, 4)
-#: of the classical wall's velocity filter [rad/s]; 0 for the true velocity
+#: poles of the classical wall's velocity filter [rad/s]; 0 for the true velocity
 POLES = (0.0, 500.0, 2000.0, 8000.0)
 #: stiffness of the classical wall in a push over its largest stable stiffness
 SHARE = 0.5
@@ -33,15 +33,15 @@ COUNTS_SETTLED = 0.1
 
 @dataclass(frozen=True)
 class SpringDamper:
-    """The classical wall at a point: its largest stable stiffness over all dampings, and its answer to a push.
+    """The classical wall at a point: its largest stable stiffness over all dampings, and its response to a push.
 
     Attributes:
-        parameters: of the device.
-        point: [m].
-        delay: samples.
-        pole: of the velocity filter [rad/s]; 0 for the true velocity.
+        parameters: parameters of the device.
+        point: position of the tool [m].
+        delay: delay [samples].
+        pole: pole of the velocity filter [rad/s]; 0 for the true velocity.
         force: height of a step at half of that stiffness and damping [N].
-        duration: of the step [s].
+        duration: duration of the step [s].
     """
 
     parameters: TauParameters
@@ -52,7 +52,7 @@ class SpringDamper:
     duration: float
 
     def run(self) -> dict[str, np.ndarray]:
-        """`stiffness` [N/m] and `damping` [N s/m] at the edge, `figures` (FIGURES) of the step."""
+        """Computes `stiffness` [N/m] and `damping` [N s/m] at the edge, and `figures` (FIGURES) of the step."""
         device = TauDevice(self.parameters)
         edge = spring_damper_limit(device, self.point, delay=self.delay, velocity_pole=self.pole or None)
         made = spring_damper_controller(device, stiffness=SHARE * edge.stiffness, damping=SHARE * edge.damping)
@@ -78,10 +78,10 @@ class GainEdge:
     """The largest stable factor on a controller's gains at a point.
 
     Attributes:
-        parameters: of the device.
-        design: of the controller.
-        point: [m].
-        delay: samples.
+        parameters: parameters of the device.
+        design: design of the controller.
+        point: position of the tool [m].
+        delay: delay [samples].
     """
 
     parameters: TauParameters
@@ -90,7 +90,7 @@ class GainEdge:
     delay: int
 
     def run(self) -> dict[str, np.ndarray]:
-        """`gain` that is the edge of stability, and `stiffness` of the proportional part there [N/m]."""
+        """Computes `gain` at the edge of stability, and `stiffness` of the proportional part there [N/m]."""
         controller = self.design.controller(self.parameters)
         gain = largest_gain(controller, self.point, delay=self.delay)
         stiffness = rendered_stiffness(controller, self.point, gain) if gain else 0.0

@@ -61,7 +61,7 @@ class DesignSettings(BaseModel):
 
     @cached_property
     def options(self) -> DesignOptions:
-        """The scheme with what is given. Raises TauError for what does not go together."""
+        """Design options of the scheme with the given values. Raises TauError for inconsistent values."""
         other = {"device", "device_parameters", "scheme", "per_axis", "output"}
         given = {k: v for k, v in self.model_dump(exclude=other).items() if v is not None}
         return design_options(self.tau, self.scheme, per_axis=self.per_axis, **given)
@@ -72,9 +72,9 @@ class Rows:
     """Gains at some operating points.
 
     Attributes:
-        parameters: of the device.
-        options: of the design.
-        positions: of the points [m].
+        parameters: parameters of the device.
+        options: options of the design.
+        positions: positions of the points [m].
     """
 
     parameters: TauParameters
@@ -82,7 +82,7 @@ class Rows:
     positions: tuple[tuple[float, float, float], ...]
 
     def run(self) -> dict[str, np.ndarray]:
-        """`rows` (points, n) of the controller's table, and the `seconds` that it took."""
+        """Computes `rows` (points, n) of the controller's table, and the duration of the design, `seconds`."""
         device = TauDevice(self.parameters)
         _warm_up(self.parameters, self.options)
         before = time.perf_counter()
@@ -92,7 +92,7 @@ class Rows:
 
 @lru_cache(maxsize=1)
 def _warm_up(parameters: TauParameters, options: DesignOptions) -> None:
-    """Makes one design without timing: the first one of a process compiles and imports."""
+    """Makes one design without timing, because the first one of a process compiles and imports."""
     device = TauDevice(parameters)
     design_row(device, linearise(device, (options.points[0],) * 3), options)
 

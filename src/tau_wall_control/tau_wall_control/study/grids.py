@@ -1,4 +1,4 @@
-"""How many operating points: 1, 8, 27, 64, 125; gains that switch against gains that are interpolated, also sliding."""
+"""Number of operating points, 1 to 125, with switched and with interpolated gains, at constant pushes and sliding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tau_wall_control.walls import Plane, WallRenderer
 PER_AXIS = (1, 2, 3, 4, 5)
 #: name and scheme; all of them over the same grids
 KINDS = {"switched": "mopc", "interpolated": "scheduled", "stiff": "stiff"}
-#: slide: speed along each axis [m/s], push [N], time at rest before [s]
+#: slide: speed along each axis [m/s], normal force [N], time at rest before [s]
 SPEED, PRESSING, REST = 0.04, 5.0, 0.25
 #: sliding hand: stiffness [N/m], damping [N s/m], and of its wrist [N m/rad], [N m s/rad]
 HAND, WRIST = (800.0, 10.0), (1.0, 0.02)
@@ -29,19 +29,22 @@ Numbers = dict[str, dict[int, dict[str, float]]]
 
 @dataclass(frozen=True)
 class Slide:
-    """A hand presses the tool against the wall and slides it across all subspaces, along x and y.
+    """Slide of a hand that presses the tool against the wall, across all subspaces along x and y.
 
     Attributes:
-        parameters: of the device.
-        design: of the controller.
+        parameters: parameters of the device.
+        design: design of the controller.
     """
 
     parameters: TauParameters
     design: Design
 
     def run(self) -> dict[str, np.ndarray]:
-        """`torque` (n, 6) [N m], `position` (n, 3) [m] per period, `switches` (n,) the operating point in use; and
-        the cost of the controller: `memory` [bytes], `design_time` [s].
+        """Simulates the slide.
+
+        Returns:
+            Per period `torque` (n, 6) [N m], `position` (n, 3) [m] and the operating point, `switches` (n,); and the
+            cost of the controller, `memory` [bytes] and `design_time` [s].
         """
         device = TauDevice(self.parameters)
         controller = self.design.controller(self.parameters)
@@ -54,14 +57,14 @@ class Slide:
         for k in range(round((REST + 2.0 * far / SPEED) / period)):
             seen = walls.step(*state.joints())
             R, w = state.rotation, state.twist[3:]
-            turn = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+            rotation = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
             target = -far + SPEED * max(0.0, k * period - REST)
             force = HAND[0] * (target - state.position) - HAND[1] * state.twist[:3]
             force[2] = -PRESSING
             torques.append(seen.torque)
             positions.append(state.position.copy())
             points.append(seen.operating_point)
-            state.step(seen.torque, np.concatenate([force, -WRIST[0] * turn - WRIST[1] * w]), period)
+            state.step(seen.torque, np.concatenate([force, -WRIST[0] * rotation - WRIST[1] * w]), period)
         return {
             "torque": np.array(torques),
             "position": np.array(positions),

@@ -29,14 +29,14 @@ TARGET = 40.0
 
 @dataclass(frozen=True)
 class Bound:
-    """The least penetration that any controller reaches at some points.
+    """Lower bound of the penetration with any controller at some points.
 
     Attributes:
-        parameters: of the device.
-        points: [m].
-        force: of each point's step [N].
-        delay: samples that torques act late.
-        normals: of each point's wall; along z if empty.
+        parameters: parameters of the device.
+        points: positions of the tool [m].
+        force: height of the step at each point [N].
+        delay: delay of the torques [samples].
+        normals: normal of the wall at each point; along z if empty.
     """
 
     parameters: TauParameters
@@ -46,7 +46,7 @@ class Bound:
     normals: tuple[tuple[float, float, float], ...] = ()
 
     def run(self) -> dict[str, np.ndarray]:
-        """`penetration` (points,) [m], infinite where the motors cannot hold the push."""
+        """Computes `penetration` (points,) [m], infinite where the motors cannot hold the push."""
         device = TauDevice(self.parameters)
         normals = self.normals or ((0.0, 0.0, 1.0),) * len(self.points)
         found = [

@@ -12,7 +12,7 @@ from tau_wall_control.simulation.push import VELOCITY_POLE
 from tau_wall_control.study.settings import Answer, Finding, Results, StudySettings, Task
 
 SCHEMES = ("mopc", "stiff")
-#: size of a count over that of the device's encoders; controllers are designed for it
+#: size of a count over that of the device's encoders; the controllers are designed for this size
 COARSER = (0.25, 1.0, 4.0, 16.0, 64.0)
 #: poles of the velocity filter [rad/s]
 POLES = (250.0, 500.0, 1000.0, 2000.0, 4000.0)
@@ -29,7 +29,7 @@ def _values(settings: StudySettings) -> tuple[tuple[float, ...], tuple[float, ..
 
 
 def tasks(settings: StudySettings) -> dict[str, Task]:
-    """A step at three points for every size of counts and every filter, and with the true state."""
+    """Returns pushes at three points for every size of counts and every filter, and with the true state."""
     resolution = settings.tau.parameters.encoders.joint_resolution
     work: dict[str, Task] = {}
     for scheme in SCHEMES:
@@ -48,7 +48,7 @@ def tasks(settings: StudySettings) -> dict[str, Task]:
 
 
 def answer(settings: StudySettings, results: Results) -> Answer:
-    """Maps of stiffness and torque noise."""
+    """Evaluates stiffness and torque noise by size of counts and filter."""
     sizes, poles = _values(settings)
     stiffness, noise = {}, {}
     for s in SCHEMES:

@@ -93,7 +93,7 @@ class StudySettings(BaseModel):
 
     @cached_property
     def designs(self) -> dict[str, Design | WallController]:
-        """The controllers by name. Raises TauError for one that is neither a scheme nor a file for the device."""
+        """Controllers by name. Raises TauError for one that is neither a scheme nor a file for the device."""
         made: dict[str, Design | WallController] = {}
         for name in self.controllers:
             path = Path(name)
@@ -127,7 +127,7 @@ class Task(Protocol):
     """A task: its repr contains everything that its result depends on, and it can be sent to other processes."""
 
     def run(self) -> dict[str, np.ndarray]:
-        """The result, as arrays."""
+        """Computes the results as arrays by name."""
         ...
 
 

@@ -12,7 +12,7 @@ from tau_wall_control.control import laws
 from tau_wall_control.walls.records import MOST_CONTACTS
 from tau_wall_control.walls.wall_filter import INVERSE_VARIANCE, THRESHOLD
 
-#: time constant of `driven` [s]: slower than the loop, or a light body that other contacts hold makes it unstable
+#: time constant of `driven` [s], slower than the loop: a light body held by other contacts would make it unstable
 DRIVEN_TIME = 0.1
 
 #: reasons of `recall` to refuse a plane
@@ -31,7 +31,7 @@ def forget(memory: Any) -> None:
 
 @njit(cache=True, error_model="numpy")
 def check_plane(plane: Any) -> int:
-    """Returns what is wrong with the numbers of a plane."""
+    """Checks the numbers of a plane; returns `FINE` or the reason of the refusal."""
     total, length = plane.inverse_mass, 0.0
     for k in range(3):
         total += plane.point[k] + plane.normal[k] + plane.velocity[k]
@@ -47,7 +47,7 @@ def check_plane(plane: Any) -> int:
 def recall(
     keys: np.ndarray, known: np.ndarray, planes: np.ndarray, old: np.ndarray, memory: np.ndarray
 ) -> tuple[int, int]:
-    """Gives each plane the memory of its key, a new one a fresh memory; returns what is wrong and with which plane."""
+    """Gives each plane the memory of its key, or an empty one; returns reason and index of a refused plane."""
     for i in range(keys.shape[0]):
         wrong = check_plane(planes[i])
         if wrong != FINE:
@@ -72,7 +72,7 @@ def start_filter(plane: Any, memory: Any, twist: np.ndarray) -> None:
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def follow_surface(plane: Any, memory: Any, period: float) -> None:
-    """Takes what the surface did since the last sample, beyond what was expected, into the filter."""
+    """Updates the filter by the unexpected change of the surface's velocity since the last sample."""
     change = -memory.expected_change
     for k in range(3):
         change += plane.normal[k] * (plane.velocity[k] - memory.surface_velocity[k])
@@ -114,14 +114,14 @@ def find_contacts(
     twist: np.ndarray,
     contacts: np.ndarray,
 ) -> int:
-    """Measures the planes' distances, corrects their filters and begins contacts; returns how many there are.
+    """Measures the planes' distances, corrects their filters and begins contacts; returns the number of contacts.
 
     Args:
         settings: record of the type SETTINGS.
         filter_gains: see `wall_filter`.
         planes, memories: records of the types PLANE and PLANE_MEMORY (w,).
-        p: the tool's point (3,) [m].
-        twist: the tool's (6,) [m/s, rad/s].
+        p: position of the tool (3,) [m].
+        twist: twist of the tool (6,) [m/s, rad/s].
         contacts: result, indices of the planes in contact, (MOST_CONTACTS,).
     """
     count = 0
@@ -148,13 +148,14 @@ def find_contacts(
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def predict_filter(memory: Any, settings: Any, acceleration: float, surface_acceleration: float) -> None:
-    """Leads a plane's filter to the next sample.
+    """Predicts a plane's filter for the next sample.
 
     Args:
-        memory: of the plane.
+        memory: memory of the plane.
         settings: record of the type SETTINGS.
-        acceleration: of the tool along the normal by the command of this sample [m/s^2].
-        surface_acceleration: of the surface away from the tool by the normal forces of this sample [m/s^2].
+        acceleration: acceleration of the tool along the normal by the command of this sample [m/s^2].
+        surface_acceleration: acceleration of the surface away from the tool by the normal forces of this sample
+            [m/s^2].
     """
     period, delay = settings.period, settings.delay
     acting, given = acceleration, surface_acceleration
@@ -173,7 +174,7 @@ def predict_filter(memory: Any, settings: Any, acceleration: float, surface_acce
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def end_contact(memory: Any, settings: Any, saturated: bool) -> None:
-    """Carries the integral on, and ends a contact outside where no normal force is left."""
+    """Updates the integral, and ends a contact outside the wall without normal force or beyond the release gap."""
     if not memory.in_contact:
         return
     if not (saturated and memory.distance < 0.0):

@@ -1,4 +1,4 @@
-"""Drawing of the device and its walls: simple shapes in its base frame on a canvas of the caller."""
+"""Drawing of the device and its walls: simple shapes in the base frame on a canvas of the caller."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Canvas(Protocol):
     def box(
         self, name: str, position: np.ndarray, orientation: np.ndarray, size: Sequence[float], color: Color
     ) -> None:
-        """A box, centred; orientation is a quaternion x, y, z, w."""
+        """Draws a box centred at `position`; `orientation` is a quaternion x, y, z, w."""
 
     def sphere(self, name: str, position: np.ndarray, radius: float, color: Color) -> None:
-        """A sphere."""
+        """Draws a sphere."""
 
     def line(self, name: str, points: Sequence[np.ndarray] | np.ndarray, width: float, color: Color) -> None:
-        """A line through points (n, 3)."""
+        """Draws a line through points (n, 3)."""
 
     def arrow(self, name: str, start: np.ndarray, end: np.ndarray, width: float, color: Color) -> None:
-        """An arrow."""
+        """Draws an arrow."""
 
 
 def draw(
@@ -54,7 +54,8 @@ def draw(
         canvas: the canvas.
         device: the device.
         planes, state: the walls and their rendered state.
-        tangent: the planes touch surfaces at their points: they are drawn small, with the contact there.
+        tangent: true if the planes are tangent to surfaces at their points; they are drawn small, with the contact
+            at the point.
     """
     points = device.points(state.position, state.rotation)
     for i, chain in enumerate(points, 1):
@@ -79,16 +80,16 @@ def draw_plate(canvas: Canvas, name: str, plane: Plane, *, touched: bool, tangen
 
     Args:
         canvas: the canvas.
-        name: of the wall.
+        name: name of the wall.
         plane: the wall.
-        touched: whether the tool is in contact with it.
-        tangent: the plane touches a surface at its point: it is drawn small.
+        touched: true if the tool is in contact with the wall.
+        tangent: true if the plane is tangent to a surface at its point; it is drawn small.
     """
     normal = np.array(plane.normal)
     centre = np.array(plane.point) - 0.5 * _THICKNESS * normal
-    turn = quaternion_from_rotation(_frame(normal))
+    orientation = quaternion_from_rotation(_frame(normal))
     edge = _TANGENT_EDGE if tangent else _EDGE
-    canvas.box(f"wall {name}", centre, turn, (edge, edge, _THICKNESS), TOUCHED if touched else WALL)
+    canvas.box(f"wall {name}", centre, orientation, (edge, edge, _THICKNESS), TOUCHED if touched else WALL)
 
 
 def _draw_wall(canvas: Canvas, name: str, plane: Plane, state: WallState, i: int, tangent: bool) -> None:

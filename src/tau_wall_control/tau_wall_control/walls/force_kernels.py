@@ -1,6 +1,6 @@
 """Compiled forces of the planes in contact: normal forces, friction along them, torque limits.
 
-With the columns of S (6, c) the normals, all of them are of the c planes in contact.
+The columns of S (6, c) are the normals of the c planes in contact.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tau_wall_control.device.linear_algebra import cholesky_solve
 def body_mobility(one: Any, other: Any) -> float:
     """Returns W_ij: acceleration of a plane away from the tool per newton on another plane [1/kg].
 
-    It is not 0 only for planes of one body, and counts that body's translation.
+    It is the acceleration by translation of the body; 0 for planes of different bodies.
     """
     both = one.inverse_mass * other.inverse_mass
     if both == 0.0 or one.body != other.body:
@@ -98,7 +98,7 @@ def wanted_acceleration(
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def solve_pushes(delassus: np.ndarray, wanted: np.ndarray, f: np.ndarray) -> None:
-    """Solves delassus f = wanted with f >= 0: planes that would have to pull are taken out, worst first."""
+    """Solves delassus f = wanted with f >= 0; removes planes with a negative force one by one, the lowest first."""
     count = wanted.shape[0]
     out = np.zeros(count, dtype=np.bool_)
     A, b = np.empty((count, count)), np.empty(count)
@@ -110,7 +110,7 @@ def solve_pushes(delassus: np.ndarray, wanted: np.ndarray, f: np.ndarray) -> Non
             b[i] = 0.0 if out[i] else wanted[i]
             for j in range(count):
                 A[i, j] = 0.0 if out[i] or out[j] else delassus[i, j]
-            A[i, i] = 1.0 if out[i] else A[i, i] + 1e-9 * trace  # parallel planes share their push
+            A[i, i] = 1.0 if out[i] else A[i, i] + 1e-9 * trace  # distributes the force of parallel planes
         cholesky_solve(A, b)
         worst, lowest = -1, 0.0
         for i in range(count):
@@ -139,12 +139,12 @@ def normal_forces(
 
     Args:
         settings: record of the type SETTINGS.
-        gains: of the controller at the tool.
+        gains: gains of the controller at the tool.
         planes, memories: records of the types PLANE and PLANE_MEMORY (w,).
         contacts: indices of the planes in contact (c,).
         M, G: M_x and G at the tool (6, 6).
-        twist: the tool's (6,) [m/s, rad/s].
-        push: result (c,).
+        twist: twist of the tool (6,) [m/s, rad/s].
+        push: result, normal forces (c,) [N].
     """
     c = contacts.shape[0]
     MS, factor = np.zeros((c, 6)), np.empty((6, 6))
@@ -167,16 +167,16 @@ def normal_forces(
 def tangential_friction(
     settings: Any, coefficients: np.ndarray, normal_force: float, v: np.ndarray, e: np.ndarray, force: np.ndarray
 ) -> None:
-    """Friction on the tool (3,) by model C, eq. (38) of Kikuuwe et al., for a normal force N that scales the law.
+    """Computes the friction on the tool (3,) by model C, eq. (38) of Kikuuwe et al., under a normal force N.
 
-    With Phi' = N Phi, Phi'_Z(x) = N Phi_NZ(x).
+    The normal force scales the law: with Phi' = N Phi, Phi'_Z(x) = N Phi_NZ(x).
 
     Args:
         settings: record of the type SETTINGS.
         coefficients: of the law per newton of normal force.
         normal_force: N [N], above 0.
         v: tangential velocity (3,) [m/s].
-        e: elastic displacement (3,) [m]; carried on.
+        e: elastic displacement (3,) [m]; updated in place.
         force: result [N].
     """
     K, B, period = settings.friction_stiffness, settings.friction_damping, settings.period
@@ -198,22 +198,22 @@ def friction_of_planes(
     twist: np.ndarray,
     sample: Any,
 ) -> None:
-    """Writes the friction along the planes that push, on the tool, to a record of the type SAMPLE [N].
+    """Writes the friction on the tool along the planes with a normal force to a record of the type SAMPLE [N].
 
-    Its velocity is the tool's against the surfaces, their mean weighted by normal force, without the part in the space
-    of the normals, which need not be perpendicular.
+    The law takes the velocity of the tool relative to the mean surface velocity, weighted by normal force, without the
+    part in the space of the normals, which need not be perpendicular.
     """
-    total, tangent, carried = 0.0, np.empty(3), np.zeros(3)
+    total, tangent, surface = 0.0, np.empty(3), np.zeros(3)
     for i in range(contacts.shape[0]):
         total += push[i]
         for k in range(3):
-            carried[k] += push[i] * planes[contacts[i]].velocity[k]
+            surface[k] += push[i] * planes[contacts[i]].velocity[k]
     if settings.friction_code < 0 or not total > 0.0:
         for k in range(3):
             sample.elastic_displacement[k], sample.friction[k] = 0.0, 0.0
         return
     for k in range(3):
-        tangent[k] = twist[k] - carried[k] / total
+        tangent[k] = twist[k] - surface[k] / total
     normals, basis, count = np.empty((contacts.shape[0], 3)), np.zeros((3, 3)), 0
     for i in range(contacts.shape[0]):
         if push[i] > 0.0:

@@ -13,20 +13,20 @@ from tau_wall_control.walls.wall_state import WallState
 
 
 class HoldingWall:
-    """One plane; in contact the tool's whole pose is held.
+    """One plane; in contact the controller holds the tool's whole pose.
 
     The reference is the pose at contact, moved onto the plane along its normal. The part of the torque that would pull
-    the tool to the wall is removed; contact ends outside, where no normal force is left. The controllers do not know
-    the removed part, so their estimates are wrong while the hand pulls; they restart at the next contact.
+    the tool to the wall is removed; contact ends outside the wall without normal force. The controllers do not know
+    the removed part, so their estimates are wrong while the user pulls; they restart at the next contact.
 
     Args:
-        controller: any scheme.
-        plane: the wall.
+        controller: controller of any scheme.
+        plane: plane of the wall.
         release_gap: distance outside the wall at which contact ends at the latest [m].
 
     Attributes:
-        saturated_steps: steps in a row in which torque limits have acted.
-        torque_limit: Largest torque of each joint [N m], the peak torque or less.
+        saturated_steps: number of consecutive steps with active torque limits.
+        torque_limit: largest torque of each joint [N m], the peak torque or less.
 
     Examples:
         >>> from tau_wall_control import HoldingWall, Plane, TauDevice, design_wall_controller
@@ -62,7 +62,7 @@ class HoldingWall:
         self._contact = old._contact and old.plane == self.plane
 
     def reset(self, theta: ArrayLike, guess: Pose | None = None) -> None:
-        """Starts at joint angles (6,), without contact; guess is a pose near it."""
+        """Starts at joint angles (6,), without contact; `guess` is a pose near the start."""
         self._pose = self.device.forward_kinematics(theta, guess)
         self._contact = False
         self.saturated_steps = 0
@@ -83,9 +83,9 @@ class HoldingWall:
             self.controller.start(p - distance * self._normal, R)
         torque, push, saturated = self._limited(gravity), 0.0, False
         if self._contact:
-            wanted = self.controller.step(angles, rates)
-            torque = self._limited(wanted)
-            saturated = self.controller.saturated or bool((torque != wanted).any())
+            unlimited = self.controller.step(angles, rates)
+            torque = self._limited(unlimited)
+            saturated = self.controller.saturated or bool((torque != unlimited).any())
             wrench = d.actuated_map.T @ (torque - gravity)
             push = float(self._normal @ wrench[:3])
             if push < 0.0:

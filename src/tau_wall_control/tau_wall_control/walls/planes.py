@@ -1,4 +1,4 @@
-"""Planes: walls that are set, and walls that move and come with each sample."""
+"""Planes: fixed walls, and moving walls that come with each sample."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Plane:
     """An infinite plane.
 
     Attributes:
-        point: on it (3,) [m].
-        normal: towards the free side (3,); made a unit vector.
+        point: point on the plane (3,) [m].
+        normal: normal towards the free side (3,); it is normalised.
 
     Examples:
         >>> from tau_wall_control import Plane
@@ -40,15 +40,15 @@ class Plane:
 
 
 class MovingPlanes(NamedTuple):
-    """Planes of one sample, at most 32. Memory goes by key: a plane keeps its contact while it moves and turns.
+    """Planes of one sample, at most 32. A plane is identified by its key and keeps its contact while it moves.
 
     Attributes:
         key: whole numbers that identify the planes (w,).
-        point: on each plane (w, 3) [m].
+        point: point on each plane (w, 3) [m].
         normal: unit vectors towards the free side (w, 3).
-        velocity: of the surface at that point (w, 3) [m/s]; at rest if not given.
-        inverse_mass: of the body behind it along the normal (w,) [1/kg]; 0 if not given: the body's motion is given.
-        body: whole numbers of the bodies that the planes belong to (w,); a body for each plane if not given.
+        velocity: velocity of the surface at that point (w, 3) [m/s]; at rest if not given.
+        inverse_mass: inverse mass of the plane's body along the normal (w,) [1/kg]; default: 0, a prescribed motion.
+        body: whole numbers of the planes' bodies (w,); default: a body for each plane.
         surface_point: points on the surfaces (w, 3) [m], reported beside the planes; `point` if not given.
 
     Examples:
@@ -84,12 +84,12 @@ class MovingPlanes(NamedTuple):
     ) -> MovingPlanes:
         """Returns the planes near a tool, as a contact query gives them, for the tool's point.
 
-        Each plane lies the signed distance of the tool's surface from the tool's point. The shape of the tool is
-        therefore in the distances alone. The other arguments are the attributes of these names.
+        Each plane has the signed distance of the tool's surface from the tool's point, so only the distances depend on
+        the shape of the tool. The other arguments are the attributes of these names.
 
         Args:
-            position: of the tool's point (3,) [m].
-            signed_distance: of the tool's surface from each surface (w,), negative inside [m].
+            position: position of the tool's point (3,) [m].
+            signed_distance: signed distance of the tool's surface from each surface (w,) [m], negative inside.
         """
         point = position - signed_distance[:, None] * normal
         return cls(key.astype(np.int64, copy=False), point, normal, velocity, inverse_mass, body, surface_point)

@@ -31,14 +31,14 @@ PLANE_MEMORY = np.dtype(
         # its filter
         ("filtered_distance", np.float64),  # [m]
         ("filtered_rate", np.float64),  # [m/s]
-        ("disturbance", np.float64),  # acceleration that the model does not explain [m/s^2]
+        ("disturbance", np.float64),  # estimated acceleration beyond the model [m/s^2]
         ("age", np.int64),  # samples since a jump of the disturbance; 0 without
         ("past", np.float64, LONGEST_DELAY),  # accelerations by commands that do not act yet [m/s^2]
         # of one that moves
         ("past_surface", np.float64, LONGEST_DELAY),  # accelerations W f of its surface away from the tool [m/s^2]
         ("surface_velocity", np.float64, 3),  # of the last sample [m/s]
         ("expected_change", np.float64),  # of the surface's velocity along the normal in this period [m/s]
-        ("driven", np.float64),  # acceleration towards the tool that others give its surface [m/s^2]
+        ("driven", np.float64),  # acceleration of its surface towards the tool by other forces [m/s^2]
         ("in_contact", np.bool_),
         ("is_new", np.bool_),  # its filter starts with the next sample
     ],
@@ -49,7 +49,7 @@ PLANE_MEMORY = np.dtype(
 SETTINGS = np.dtype(
     [
         ("mode", np.int64),  # flags of `laws`
-        ("delay", np.int64),  # samples that a command is known to be late
+        ("delay", np.int64),  # known delay of a command [samples]
         ("period", np.float64),  # T [s]
         ("peak", np.float64),  # limit of each joint torque [N m]
         ("release_gap", np.float64),  # distance at which contact ends at the latest [m]
@@ -68,7 +68,7 @@ SAMPLE = np.dtype(
         ("torque", np.float64, 6),  # to command [N m]
         ("twist", np.float64, 6),  # of the tool [m/s, rad/s]
         ("friction", np.float64, 3),  # force along the planes [N]
-        ("elastic_displacement", np.float64, 3),  # of the friction, carried on [m]
+        ("elastic_displacement", np.float64, 3),  # of the friction, kept between samples [m]
         ("operating_point", np.int64),  # index of the subspace
         ("saturated", np.bool_),  # torque limits acted
     ],
@@ -80,11 +80,11 @@ class WallLaw(NamedTuple):
     """Settings and gains of the step; they are constant.
 
     Attributes:
-        settings: a record of the type SETTINGS, (1,).
+        settings: record of the type SETTINGS, (1,).
         table: gains of the operating points (points^3, m).
         points: operating points along each axis [m].
-        edges: of the subspaces along each axis [m].
-        filter_gains: of the planes' filters, see `wall_filter`.
+        edges: edges of the subspaces along each axis [m].
+        filter_gains: gains of the planes' filters, see `wall_filter`.
         friction: coefficients of the friction law per newton of normal force.
     """
 

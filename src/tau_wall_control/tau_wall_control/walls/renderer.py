@@ -1,4 +1,4 @@
-"""What the wall node computes in a tick, without ROS: joint angles in, joint torques and the published state out."""
+"""Computation of the wall node in a tick, without ROS: joint angles in, joint torques and the published state out."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from tau_wall_control.walls.wall_state import WallState
 
 
 class WallReport(NamedTuple):
-    """What the wall node publishes about a tick (`haptic_msgs/WallState`), device's base frame.
+    """Published state of a tick of the wall node (`haptic_msgs/WallState`), in the device's base frame.
 
     Attributes:
-        point: on each wall (w, 3) [m]; of walls that move, on the surfaces.
+        point: point on each wall (w, 3) [m]; for moving walls on the surfaces.
         normal: outward unit normal of each wall (w, 3).
-        velocity: of each wall's surface (w, 3) [m/s].
+        velocity: velocity of each wall's surface (w, 3) [m/s].
         penetration: depth of the tool behind each wall (w,) [m], not negative.
         push: normal force of each wall on the tool (w,) [N], not negative.
-        in_contact: contact of each wall (w,).
-        operating_point: index of the subspace in use; -1 where nothing was rendered.
-        effort: commanded (6,) [N m].
+        in_contact: contact flag of each wall (w,).
+        operating_point: index of the subspace in use; -1 if nothing was rendered.
+        effort: commanded torques (6,) [N m].
         saturation: fraction of each motor's limit (6,), 1 at the limit.
-        thermal_load: Thermal load of each motor (6,), 1 at the temperature of its continuous torque.
+        thermal_load: thermal load of each motor (6,), 1 at the temperature of its continuous torque.
         rendered_stiffness: see `WallRenderer.rendered_stiffness` [N/m].
 
     Examples:
@@ -67,27 +67,28 @@ class WallReport(NamedTuple):
 class WallRenderer:
     """Walls on the device: joint angles in, joint torques out.
 
-    Without contact the torques hold the device's own weight and nothing else. `step` answers a tick, `report` has what
-    the node publishes about it. The first step after a reset begins at rest where the tool then is, without contact.
+    Without contact the torques compensate the weight of the device only. `step` computes the torques of a tick,
+    `report` returns its published state. The first step after a reset starts at rest at the tool, without contact.
 
-    With `longest_saturation` the renderer stops safely where it cannot go on: at joint angles without a pose, in a
-    singular pose, and after too long a saturation. No torque is rendered any more until `reset`.
+    With `longest_saturation` the renderer stops safely at joint angles without a pose, in a singular pose, and after
+    too long a saturation. It renders no torque until `reset`.
 
     Args:
-        controller: its gains; any scheme. `predictive` is rendered like `stiff`.
-        planes: the walls; None: they come with each step, as `MovingPlanes`.
+        controller: controller of any scheme, which gives the gains. `predictive` is rendered like `stiff`.
+        planes: walls; None if they come with each step, as `MovingPlanes`.
         friction: law along the planes for a normal force of 1 N: CoulombLaw(0.3) is a coefficient of 0.3. None: no
             friction.
-        friction_stiffness: of the friction's compliance [N/m].
-        friction_damping: of the friction's compliance [N s/m].
+        friction_stiffness: stiffness of the friction's compliance [N/m].
+        friction_damping: damping of the friction's compliance [N s/m].
         release_gap: distance outside a wall at which its contact ends at the latest [m].
-        longest_saturation: steps in a row in which torque limits may act. None: no safe stops; an error of one step
-            does not concern the next.
-        thermal_limit: Whether the motors' heat limits the torques, see `ThermalLimit`.
+        longest_saturation: largest number of consecutive steps with active torque limits. None: no safe stops; an error
+            in one step does not affect the next.
+        thermal_limit: true if the heat of the motors limits the torques, see `ThermalLimit`.
 
     Attributes:
-        thermal: Thermal loads of the motors, which no reset cools; they are counted without a limit, too.
-        state: rendered state of the last step; None before the first one, while the device does not obey, once stopped.
+        thermal: thermal loads of the motors, also without a limit; a reset does not change them.
+        state: rendered state of the last step; None before the first one, in the safe state of the device, and after a
+            safe stop.
         stopped: reason of the safe stop; empty without one.
 
     Raises:
@@ -133,7 +134,7 @@ class WallRenderer:
         longest_saturation: int | None = None,
         thermal_limit: bool = True,
     ) -> WallRenderer:
-        """Returns a renderer of walls that exist."""
+        """Returns a renderer of existing walls."""
         renderer = cls.__new__(cls)
         renderer._begin(walls, longest_saturation, thermal_limit)
         return renderer
@@ -142,12 +143,12 @@ class WallRenderer:
     def from_parameters(
         cls, values: Mapping[str, Any], *, controller: WallController | None = None, moving: bool | None = None
     ) -> WallRenderer:
-        """Returns the renderer that parameters of the wall node describe, its step compiled.
+        """Returns the renderer that parameters of the wall node describe, with a compiled step.
 
         Args:
             values: parameters by name, as in wall_node.yaml, and the `period` [s] and `inputs` of every rendering node.
-            controller: used instead of one that is made from the parameters.
-            moving: the walls come with each step; by default if `inputs` has an entry of the kind planes.
+            controller: controller to use instead of one from the parameters.
+            moving: true if the walls come with each step; default: true if `inputs` has an entry of the kind planes.
 
         Raises:
             TauError: a parameter is refused; the message names it.
@@ -162,7 +163,7 @@ class WallRenderer:
             longest_saturation=round(values["longest_saturation"] / values["period"]),
             thermal_limit=values["thermal_limit"],
         )
-        if not (used and isinstance(walls, HoldingWall)):  # whose steps would restart a controller that is in use
+        if not (used and isinstance(walls, HoldingWall)):  # the steps of a HoldingWall restart a controller in use
             renderer._compile()
         return renderer
 
@@ -176,7 +177,7 @@ class WallRenderer:
         self.reset()
 
     def _compile(self) -> None:
-        """Makes two steps at home, the second in contact, so that the first tick finds everything compiled."""
+        """Makes two steps at home, the second in contact, to compile all functions before the first tick."""
         home, planes = self.device.home, None
         if self.moving:
             planes = MovingPlanes([0], [home[0] + [0.0, 0.0, 1e-4]], [[0.0, 0.0, 1.0]])
@@ -187,44 +188,44 @@ class WallRenderer:
         self.thermal.load[:] = 0.0
         self.reset()
 
-    # --- what it renders --------------------------------------------------------------------------------------
+    # --- rendered walls ---------------------------------------------------------------------------------------
 
     @property
     def controller(self) -> WallController:
-        """The controller with its gains."""
+        """Controller with its gains."""
         return self._walls.controller
 
     @property
     def device(self) -> TauDevice:
-        """The device as the controller knows it."""
+        """Device model of the controller."""
         return self._walls.device
 
     @property
     def moving(self) -> bool:
-        """Whether the walls come with each step."""
+        """True if the walls come with each step."""
         return isinstance(self._walls, SlidingWalls) and self._walls.moving
 
     @property
     def planes(self) -> tuple[Plane, ...]:
-        """The walls that are set; none if they come with each step."""
+        """Walls that are set; none if they come with each step."""
         return self._walls.planes if isinstance(self._walls, SlidingWalls) else (self._walls.plane,)
 
     @property
     def saturated_steps(self) -> int:
-        """Steps in a row in which torque limits have acted."""
+        """Number of consecutive steps with active torque limits."""
         return self._walls.saturated_steps
 
     # --- changes between ticks --------------------------------------------------------------------------------
 
     def reset(self, theta: ArrayLike | None = None, guess: Pose | None = None) -> None:
-        """Forgets everything; ends a safe stop.
+        """Discards the state and ends a safe stop.
 
         Args:
-            theta: joint angles (6,) [rad] at which it starts; None: those of the next step.
-            guess: a pose near it; home if not given.
+            theta: joint angles (6,) [rad] of the start; None: those of the next step.
+            guess: pose near the start; home if not given.
 
         Raises:
-            ForwardKinematicsError: no pose belongs to the angles.
+            ForwardKinematicsError: there is no pose with these angles.
         """
         self.state: WallState | None = None
         self.stopped, self._started = "", False
@@ -233,7 +234,7 @@ class WallRenderer:
             self._started = True
 
     def set_planes(self, planes: Sequence[Plane]) -> None:
-        """Replaces the walls; a plane that stays as it was keeps its contact.
+        """Replaces the walls; an unchanged plane keeps its contact.
 
         Raises:
             TauError: no plane or more than 32, or walls that cannot be set; nothing has changed.
@@ -254,7 +255,7 @@ class WallRenderer:
         """Takes the state of a renderer with the same controller; a plane that both have keeps its contact.
 
         Raises:
-            TauError: one has walls that move and the other has not.
+            TauError: one renderer has moving walls and the other has not.
         """
         self.state, self.stopped, self._started = None, old.stopped, old._started
         self._rows = old._rows
@@ -262,10 +263,10 @@ class WallRenderer:
         self._walls.take_over(old._walls)  # type: ignore[arg-type]  # the kind of contact never changes
 
     def with_parameters(self, values: Mapping[str, Any]) -> WallRenderer:
-        """Returns a renderer of other parameters that goes on from the state of this one, with its controller.
+        """Returns a renderer with other parameters that continues from the state of this one, with its controller.
 
         Raises:
-            TauError: a parameter is refused; this one has not changed.
+            TauError: a parameter is refused; this renderer has not changed.
         """
         renderer = type(self).from_parameters(values, controller=self.controller, moving=self.moving)
         renderer.take_over(self)
@@ -279,16 +280,16 @@ class WallRenderer:
         """Renders one sample.
 
         Args:
-            theta: angles of the joints (6,) [rad].
-            rate: their rates (6,) [rad/s].
-            planes: the walls of this sample, for those that come with each step.
-            obeys: False while the device is in its safe state: no torque, and a new start afterwards.
+            theta: joint angles (6,) [rad].
+            rate: joint velocities (6,) [rad/s].
+            planes: walls of this sample, if walls come with each step.
+            obeys: false while the device is in its safe state: no torque, and a new start afterwards.
 
         Raises:
-            PlanesError: planes that cannot be used; the next step may succeed.
-            SafeStopError: the renderer has stopped safely; at every step until `reset`.
-            ForwardKinematicsError, UnreachableError, SingularError: without safe stops: the angles belong to no pose
-                near the last one.
+            PlanesError: the planes cannot be used; the next step may succeed.
+            SafeStopError: the renderer has stopped safely; raised by every step until `reset`.
+            ForwardKinematicsError, UnreachableError, SingularError: without safe stops: there is no pose with these
+                angles near the last one.
             TauError: without safe stops: a number is not finite.
         """
         if self.stopped:
@@ -337,9 +338,9 @@ class WallRenderer:
 
     @property
     def rendered_stiffness(self) -> float:
-        """Normal force over depth of the wall that is pushed most [N/m], the depth at least one count of the encoders.
+        """Normal force over penetration of the wall with the largest normal force [N/m]; 0 without contact.
 
-        0 without contact.
+        The penetration is at least one count of the encoders.
         """
         if self.state is None or not len(self.state.push):
             return 0.0
@@ -360,10 +361,10 @@ class WallRenderer:
         )
 
     def report(self, effort: np.ndarray | None = None) -> WallReport:
-        """Returns what the node publishes about the last step.
+        """Returns the state of the last step that the node publishes.
 
         Args:
-            effort: that was commanded (6,) [N m], if not the torques of the step.
+            effort: commanded torques (6,) [N m]; default: the torques of the step.
         """
         point, normal = self._points_and_normals()
         velocity = np.zeros_like(point)
@@ -389,10 +390,10 @@ class WallRenderer:
 
 
 def takes_planes(values: Mapping[str, Any]) -> bool:
-    """Returns whether the parameter `inputs` says that the walls come with each step.
+    """Returns whether the walls come with each step according to the parameter `inputs`.
 
     Raises:
-        TauError: the walls are to come from several nodes, or from the tick before.
+        TauError: the walls come from several nodes, or from the tick before.
     """
     entries = [entry for entry in values.get("inputs", ()) if entry and _kind(entry) == "planes"]
     if len(entries) > 1:
@@ -403,7 +404,7 @@ def takes_planes(values: Mapping[str, Any]) -> bool:
 
 
 def _kind(entry: str) -> str:
-    """Returns the kind of an entry `node:kind`; `planes` is `planes:planes`."""
+    """Returns the kind of an entry `node:kind`; `planes` is short for `planes:planes`."""
     node, _, kind = entry.partition(":")
     return kind or node
 
@@ -413,7 +414,7 @@ def planes_of(values: Mapping[str, Any], moving: bool | None = None) -> tuple[Pl
 
     Args:
         values: parameters by name, as in wall_node.yaml, and `inputs`.
-        moving: the walls come with each step; by default if `inputs` has an entry of the kind planes.
+        moving: true if the walls come with each step; default: true if `inputs` has an entry of the kind planes.
 
     Raises:
         TauError: a parameter is refused; the message names it.

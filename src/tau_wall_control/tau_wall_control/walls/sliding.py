@@ -25,18 +25,18 @@ from tau_wall_control.walls.wall_state import WallState
 class SlidingWalls:
     """Unilateral walls on the device: joint angles in, joint torques out.
 
-    Without contact the torques hold the device's own weight and nothing else.
+    Without contact the torques compensate the weight of the device only.
 
     Args:
-        controller: its gains; any scheme. `predictive` is rendered like `stiff`.
-        planes: the walls; None: they come with each step, as `MovingPlanes`.
+        controller: controller of any scheme, which gives the gains. `predictive` is rendered like `stiff`.
+        planes: walls; None if they come with each step, as `MovingPlanes`.
         friction: law along the planes for a normal force of 1 N: CoulombLaw(0.3) is a coefficient of 0.3. None: no
             friction.
-        friction_stiffness, friction_damping: of the friction's compliance [N/m], [N s/m].
+        friction_stiffness, friction_damping: compliance of the friction [N/m], [N s/m].
         release_gap: distance outside a wall at which its contact ends at the latest [m].
 
     Attributes:
-        saturated_steps: steps in a row in which torque limits have acted.
+        saturated_steps: number of consecutive steps with active torque limits.
 
     Raises:
         TauError: no plane or more than 32, or a number out of range.
@@ -91,7 +91,7 @@ class SlidingWalls:
         return self._pose
 
     def set_planes(self, planes: Sequence[Plane]) -> None:
-        """Replaces the walls; a plane that stays as it was keeps its contact.
+        """Replaces the walls; an unchanged plane keeps its contact.
 
         Raises:
             TauError: no plane or more than 32, or the walls come with each step.
@@ -132,10 +132,10 @@ class SlidingWalls:
         self._memory["filtered_distance"][i] = self._planes["normal"][i] @ (self._pose[0] - self._planes["point"][i])
 
     def reset(self, theta: ArrayLike, guess: Pose | None = None) -> None:
-        """Starts at rest at joint angles (6,), without contact; guess is a pose near it.
+        """Starts at rest at joint angles (6,), without contact; `guess` is a pose near the start.
 
         Raises:
-            ForwardKinematicsError: no pose belongs to the angles.
+            ForwardKinematicsError: there is no pose with these angles.
         """
         self._pose = self.device.forward_kinematics(theta, guess)
         for i in range(len(self.planes)):
@@ -145,7 +145,7 @@ class SlidingWalls:
         self.saturated_steps = 0
 
     def _move(self, planes: MovingPlanes) -> None:
-        """Takes the planes of a sample; each has the memory of its key, a new one starts without contact."""
+        """Takes the planes of a sample; a plane has the memory of its key, a new plane starts without contact."""
         keys = np.asarray(planes.key)
         if keys.ndim != 1 or (keys.size and keys.dtype.kind not in "iu"):
             raise PlanesError(f"key: expected a row of whole numbers, got {planes.key!r}")
@@ -179,13 +179,14 @@ class SlidingWalls:
         """Renders one sample.
 
         Args:
-            theta, rate: of the joints (6,) [rad], [rad/s].
-            planes: the walls of this sample, for those that come with each step.
+            theta, rate: joint angles and velocities (6,) [rad], [rad/s].
+            planes: walls of this sample, if walls come with each step.
 
         Raises:
-            ForwardKinematicsError, UnreachableError, SingularError: the angles belong to no pose near the last one.
+            ForwardKinematicsError, UnreachableError, SingularError: there is no pose with these angles near the last
+                one.
             TauError: a number is not finite.
-            PlanesError: planes that cannot be used.
+            PlanesError: the planes cannot be used.
         """
         angles, rates = vector("theta", theta, (6,)), vector("rate", rate, (6,))
         if (planes is None) == self.moving:
@@ -240,7 +241,7 @@ def _law_of(
 
 
 def _refusal(wrong: int, row: np.void, key: int) -> str:
-    """Returns the text of what `contact_kernels.recall` refused."""
+    """Returns the error text for a refusal of `contact_kernels.recall`."""
     numbers = [*row["point"].tolist(), *row["normal"].tolist(), *row["velocity"].tolist()]
     return {
         contact_kernels.NOT_FINITE: f"planes: expected finite numbers, got "

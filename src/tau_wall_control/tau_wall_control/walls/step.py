@@ -1,15 +1,15 @@
 """The compiled step of walls that let the tool slide and leave (docs/tau.md, "Walls").
 
-A plane acts along its normal only, from contact until the tool is pulled away; along it the tool is free, or is held
-back by friction. The 6-DOF gains of the controller become gains along the planes in contact: with the columns of
+A plane acts only along its normal, from contact until the tool is pulled away; along the plane the tool is free or
+subject to friction. The 6-DOF gains of the controller become gains along the planes in contact: with the columns of
 S (6, c) the normals, x the signed distances, v their rates,
 
-    a_i = -k_p x_i - k_v v_i + k_i xi_i - d^_i,   k = s_i^T M_x^-1 G^T K G s_i   as the 6-DOF law would accelerate it
-    f = (S^T M_x^-1 S)^-1 a >= 0        the normal forces, which leave the other directions alone
+    a_i = -k_p x_i - k_v v_i + k_i xi_i - d^_i,   k = s_i^T M_x^-1 G^T K G s_i   the acceleration of the 6-DOF law
+    f = (S^T M_x^-1 S)^-1 a >= 0        the normal forces, without effect in the other directions
     tau = tau_g + G^-T (S f - friction)
 
-so the closed loop along every normal is the one that was designed, for every pose of the planes. f is never negative:
-a wall does not pull. Contact begins where x < 0 and ends outside where no normal force is left (f = 0).
+so the closed loop along every normal is the designed one, for every pose of the planes. f is never negative: a wall
+does not pull. Contact begins at x < 0 and ends outside at f = 0.
 
 Planes may move and belong to bodies that move under the normal forces: u the velocity of a surface, W the
 accelerations of the bodies per newton of normal force,
@@ -17,8 +17,9 @@ accelerations of the bodies per newton of normal force,
     v_i = n_i . (V - u_i),   (S^T M_x^-1 S + W) f = a,   W_ij = sqrt(w_i w_j) n_i . n_j on one body, else 0
 
 with w_i the inverse mass of a body along n_i: the relative motion is the designed one for every mass of the body.
-Between two planes of one body W is that of its translation. What else accelerates a surface (`driven`, a part of d^)
-is estimated from u: a body that other contacts hold in place answers -W f, and the wall is soft until that is known.
+Between two planes of one body, W is that of its translation. The acceleration of a surface by other forces (`driven`,
+a part of d^) is estimated from u. For a body that other contacts hold in place it is -W f, and the wall is soft until
+the estimate converges.
 """
 
 from __future__ import annotations
@@ -70,14 +71,14 @@ def advance_planes(
     response: np.ndarray,
     saturated: bool,
 ) -> None:
-    """Leads the planes' filters to the next sample, carries integrals on and ends contacts.
+    """Predicts the planes' filters for the next sample, updates integrals and ends contacts.
 
     Args:
         settings: record of the type SETTINGS.
         planes, memories: records of the types PLANE and PLANE_MEMORY (w,).
         contacts, push: planes in contact and their normal forces (c,).
-        response: acceleration of the tool (6,) by the torques that will act.
-        saturated: torque limits acted.
+        response: acceleration of the tool (6,) under the torques of this sample.
+        saturated: true if torque limits are active.
     """
     for w in range(planes.shape[0]):
         plane, memory = planes[w], memories[w]
@@ -104,15 +105,15 @@ def render(
     rate: np.ndarray,
     samples: np.ndarray,
 ) -> int:
-    """One sample of the walls; returns a code of `arrays`.
+    """Renders one sample of the walls; returns a code of `arrays`.
 
     Args:
-        mechanism_arrays: `MechanismArrays` of the device that the controller knows, as a plain tuple.
-        law_arrays: `WallLaw` as a plain tuple, which Numba takes from Python 1 us faster than one with names.
+        mechanism_arrays: `MechanismArrays` of the device model in the controller, as a plain tuple.
+        law_arrays: `WallLaw` as a plain tuple, which Numba takes from Python 1 us faster than a named tuple.
         planes: records of the type PLANE (w,).
-        memories: records of the type PLANE_MEMORY (w,), carried on.
-        p, R: pose of the sample before (3,), (3, 3); become the present one.
-        theta, rate: of the joints (6,) [rad], [rad/s].
+        memories: records of the type PLANE_MEMORY (w,), updated in place.
+        p, R: pose of the sample before (3,), (3, 3); overwritten by the present pose.
+        theta, rate: angles and velocities of the joints (6,) [rad], [rad/s].
         samples: result, a record of the type SAMPLE (1,).
     """
     mechanism, law = MechanismArrays(*mechanism_arrays), WallLaw(*law_arrays)

@@ -13,13 +13,13 @@ class WallState(NamedTuple):
     Attributes:
         torque: joint torques to command (6,) [N m].
         position, rotation: pose of the tool (3,) [m], (3, 3).
-        twist: of the tool (6,) [m/s, rad/s].
-        in_contact: contact of each plane (w,).
+        twist: twist of the tool (6,) [m/s, rad/s].
+        in_contact: contact flag of each plane (w,).
         penetration: depth inside each plane (w,) [m], negative outside.
         push: normal force of each plane (w,) [N], before the torque limits.
         friction: force along the planes (3,) [N].
         operating_point: index of the subspace in use.
-        saturated: whether torque limits acted.
+        saturated: true if torque limits are active.
 
     Examples:
         >>> from tau_wall_control import Plane, TauDevice, WallRenderer, design_wall_controller
