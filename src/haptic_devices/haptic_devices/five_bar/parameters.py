@@ -58,7 +58,7 @@ class FiveBarParameters(DeviceParameters):
 
 
 def inertia_constants(p: FiveBarParameters, tool_mass: float) -> tuple[float, float, float]:
-    """M_11, M_22 and h [kg m^2] of the module's equations for a mass m_t [kg] at the tool."""
+    """Computes M_11, M_22 and h [kg m^2] of the equations in `simulation`, for a mass m_t [kg] at the tool."""
     a1, a2, b = p.length_upper_arm, p.length_forearm, p.length_crank
     centre = (a2 - b) / 2.0
     m11 = (p.mass_upper_arm + p.mass_coupling_rod) * a1**2 / 3.0 + (p.mass_forearm + tool_mass) * a1**2
