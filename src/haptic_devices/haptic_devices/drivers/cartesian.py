@@ -44,10 +44,10 @@ class SpatialParameters(CartesianParameters):
         description="origin of the base frame in the device's own frame, along x, y, z of the base [m]"
     )
     plane_stiffness: float = Field(
-        ge=0.0, le=5000.0, description="stiffness of the plane of a held axis; 0: none [N/m]"
+        ge=0.0, le=5000.0, description="stiffness of the virtual plane of a held axis; 0: no plane [N/m]"
     )
-    plane_damping: float = Field(ge=0.0, le=50.0, description="damping of the plane of a held axis [N s/m]")
-    plane_force: float = Field(ge=0.0, le=50.0, description="largest force of the plane [N]")
+    plane_damping: float = Field(ge=0.0, le=50.0, description="damping of the virtual plane [N s/m]")
+    plane_force: float = Field(ge=0.0, le=50.0, description="largest force of the virtual plane [N]")
 
 
 class Sensed(NamedTuple):

@@ -44,7 +44,7 @@ _GRIPS = ("wireless_verse_grip", "verse_grip", "custom_verse_grip")
 class Inverse3Parameters(SpatialParameters):
     """Parameters of the Inverse3; inverse3.yaml has the reasons."""
 
-    address: str = Field(pattern=r"^ws://[^/\s]+/?$", description="of the service's WebSocket")
+    address: str = Field(pattern=r"^ws://[^/\s]+/?$", description="address of the service's WebSocket")
     device_id: str = Field(max_length=64, description="identifier of the device; empty: the first one")
     require_calibration: bool = Field(description="refuse a device that the service reports as not calibrated")
     answer_timeout: float = Field(gt=0.0, le=30.0, description="longest wait for an answer of the service [s]")

@@ -36,17 +36,17 @@ SUBSTEPS = 10
 class JoystickParameters(DeviceParameters):
     """Numbers of the joystick; see joystick.yaml for the reasons."""
 
-    length: float = Field(gt=0.0, le=1.0, description="pivot to tip L [m]")
-    inertia_outer: float = Field(gt=0.0, le=1.0, description="motor 1 and outer ring I_1 [kg m^2]")
-    inertia_inner: float = Field(gt=0.0, le=1.0, description="motor 2 and inner ring I_2 [kg m^2]")
-    inertia_stick: float = Field(ge=0.0, le=1.0, description="stick about the pivot [kg m^2]")
+    length: float = Field(gt=0.0, le=1.0, description="length L from pivot to tip [m]")
+    inertia_outer: float = Field(gt=0.0, le=1.0, description="inertia I_1 of motor 1 and outer ring [kg m^2]")
+    inertia_inner: float = Field(gt=0.0, le=1.0, description="inertia I_2 of motor 2 and inner ring [kg m^2]")
+    inertia_stick: float = Field(ge=0.0, le=1.0, description="inertia of the stick about the pivot [kg m^2]")
     friction_coulomb: float = Field(ge=0.0, le=1.0, description="Coulomb friction of each joint [N m]")
     friction_viscous: float = Field(ge=0.0, le=1.0, description="viscous friction of each joint [N m s/rad]")
     effort_limit: float = Field(gt=0.0, le=100.0, description="largest motor torque at the joint [N m]")
     effort_rate_limit: float = Field(gt=0.0, le=1e6, description="fastest change of the torque [N m/s]")
     velocity_limit: float = Field(gt=0.0, le=1000.0, description="largest joint speed [rad/s]")
-    workspace: float = Field(gt=0.0, le=1.0, description="farthest place of the tip along x and y, both ways [m]")
-    range: float = Field(gt=0.0, lt=math.pi / 2, description="mechanical stop, both ways [rad]")
+    workspace: float = Field(gt=0.0, le=1.0, description="largest distance of the tip along x and y [m]")
+    range: float = Field(gt=0.0, lt=math.pi / 2, description="mechanical stop, on both sides of home [rad]")
     encoder_resolution: float = Field(ge=0.0, le=0.1, description="one count at the joint [rad]")
     velocity_cutoff: float = Field(gt=0.0, le=1e5, description="corner frequency of the velocity filter [Hz]")
 
