@@ -158,12 +158,12 @@ def execute_run(run: PreparedRun, console: Console) -> int:
     if compiled and not compiled.exists():
         notice = "the first run compiles this experiment's kernels, some for minutes; the next ones start at once"
         console.print(notice, highlight=False, soft_wrap=True)
-    for place, (variant, settings) in enumerate(variants.items()):
+    for index, (variant, settings) in enumerate(variants.items()):
         if len(variants) > 1:
-            console.print(f"variant {place + 1} of {len(variants)}: {variant} {settings}", highlight=False)
+            console.print(f"variant {index + 1} of {len(variants)}: {variant} {settings}", highlight=False)
         values = {**given, **settings}
         if directory is not None:
-            values["output"] = str(bag_directory(directory, place, variant).absolute())
+            values["output"] = str(bag_directory(directory, index, variant).absolute())
         with tempfile.TemporaryDirectory(prefix="haptic_parameters_") as folder:
             bag = Path(values["output"]) if directory is not None else Path(folder, "bag")
             values = with_parameter_file(description, values, bag_parameters(bag))

@@ -18,10 +18,10 @@ class CoboticHandControllerParameters(DeviceParameters):
     Quantities of the end effector are in the tool frame.
     """
 
-    range_translation: float = Field(gt=0.0, le=1.0, description="stop of each slide, both ways from home [m]")
-    range_yaw: float = Field(gt=0.0, le=10.0, description="stop of the yaw, both ways [rad]")
-    range_tilt: float = Field(gt=0.0, le=1.4, description="stop of the tilt, both ways, below pi/2 [rad]")
-    range_roll: float = Field(gt=0.0, le=20.0, description="stop of the roll, both ways [rad]")
+    range_translation: float = Field(gt=0.0, le=1.0, description="stop of each slide, on both sides of home [m]")
+    range_yaw: float = Field(gt=0.0, le=10.0, description="stop of the yaw, on both sides [rad]")
+    range_tilt: float = Field(gt=0.0, le=1.4, description="stop of the tilt, on both sides, below pi/2 [rad]")
+    range_roll: float = Field(gt=0.0, le=20.0, description="stop of the roll, on both sides [rad]")
     inertia_translation: float = Field(ge=0.1, le=100.0, description="apparent inertia of each slide [kg]")
     inertia_rotation: float = Field(ge=0.001, le=1.0, description="apparent inertia of each gimbal joint [kg m^2]")
     friction_translation: float = Field(ge=0.0, le=100.0, description="backdrive friction of each slide [N]")

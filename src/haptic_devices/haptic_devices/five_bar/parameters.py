@@ -38,7 +38,7 @@ class FiveBarParameters(DeviceParameters):
     velocity_limit: float = Field(gt=0.0, le=100.0, description="largest joint speed [rad/s]")
     home_upper_arm: float = Field(ge=-math.pi, le=math.pi, description="q1 at the origin of the base frame [rad]")
     home_forearm: float = Field(ge=-math.pi, le=math.pi, description="q2 at the origin of the base frame [rad]")
-    range: float = Field(gt=0.0, le=math.pi / 2, description="mechanical stop of each joint, both ways from home [rad]")
+    range: float = Field(gt=0.0, le=math.pi / 2, description="mechanical stop of each joint, from home [rad]")
     encoder_resolution: float = Field(ge=0.0, le=0.1, description="one count, at the joint [rad]")
     velocity_cutoff: float = Field(gt=0.0, le=1e5, description="corner frequency of the velocity filter [Hz]")
     sensor_cutoff: float = Field(gt=0.0, le=2000.0, description="corner frequency of the force sensor's filter [Hz]")
