@@ -13,26 +13,26 @@ suite = load_file("pyproject.toml")["tool"]["haptic_suite"]
 
 
 def sibling(package):
-    """Requires a package of the suite: from the folder beside this one, or, where there is none, the same version."""
+    """Requires a package of the suite: from the folder beside this one, or the same version if there is no folder."""
     folder = Path(__file__).resolve().parents[1] / package
     return f"{package} @ {folder.as_uri()}" if folder.is_dir() else f"{package}=={version}"
 
 
 def tree(folder):
-    """Data files of a folder, with their places below share/."""
+    """Returns the data files of a folder, with their directories below share/."""
     files = sorted(path for path in Path(folder).rglob("*") if path.is_file() and path.suffix != ".md")
     return [(f"share/{name}/{path.parent}", [str(path)]) for path in files]
 
 
 def by_kind():
-    """Places below config/ without the experiment: nodes find worlds there by name, launch files of users the rest."""
+    """Lists files below config/<kind>, where nodes find worlds by name, and launch files of users the other files."""
     kinds = ("plotjuggler", "ros2_control", "rviz", "scripts", "worlds")
     files = {kind: sorted(Path("config").glob(f"*/{kind}/*")) for kind in kinds}
     files["rviz"] += sorted(Path("config").glob("*/*.rviz"))
     return [(f"share/{name}/config/{kind}", [str(path)]) for kind in kinds for path in files[kind]]
 
 
-with TemporaryDirectory() as build:  # a folder that is kept would bring files of older versions into a wheel
+with TemporaryDirectory() as build:  # a permanent folder would add files of older versions to a wheel
     setup(
         version=version,
         description=manifest.findtext("description"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Starts the command line; a package that setup installs and that does not import is an error of one line."""
+    """Starts the command line; reports a package that cannot be imported as an error of one line."""
     try:
         from haptic_bringup.cli import main as command_line
     except ImportError as error:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
-#: what a disk says that is full, read-only or broken
+#: errors of a disk that is full, read-only or broken
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -32,14 +32,14 @@ _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 @functools.cache
 def console() -> Console:
-    """The terminal; rich loads with the first line that is printed, so that a refused command does not wait for it."""
+    """Returns the terminal; rich is loaded at the first printed line, so a refused command does not wait for it."""
     from rich.console import Console
 
     return Console()
 
 
 def new_table(*columns: str) -> Table:
-    """An empty table with these headers."""
+    """Makes an empty table with these headers."""
     from rich.table import Table
 
     return Table(*columns)
@@ -171,7 +171,7 @@ def replay(
         typer.Option(metavar="EXPERIMENT", help="whose rendering nodes answer; the recorded one's if not given"),
     ] = None,
 ) -> None:
-    """Plays a bag's device to rendering nodes, tick by tick, and compares their answers with the recorded ones.
+    """Replays a bag's device to rendering nodes, tick by tick, and compares their answers with the recorded ones.
 
     Without arguments the answers are the recorded ones, bit for bit, and the report says whether they are.
     With --into and name:=value the same hand meets another model or other parameters.
@@ -278,7 +278,7 @@ def execute(context: typer.Context) -> None:
 
 
 def root() -> Path:
-    """The suite's checkout."""
+    """Returns the path of the suite's checkout."""
     path = os.environ.get("HAPTICS_ROOT")
     if not path:
         raise HapticError("this command needs the suite's checkout: run it as ./haptics")
@@ -286,7 +286,7 @@ def root() -> Path:
 
 
 def main() -> None:
-    """Entry point; turns the suite's errors into one line and an exit code."""
+    """Runs the command line; reports the suite's errors as one line and an exit code."""
     try:
         app(standalone_mode=True, prog_name="./haptics")
     except UsageError as error:

@@ -1,7 +1,7 @@
 """Completes a setup that a first run has left incomplete.
 
-The first `./haptics run` on a machine installs what the friction experiments need (`requirements/core.lock`). Every
-other command, and an experiment that needs more, installs the rest.
+The first `./haptics run` on a machine installs the packages for the friction experiments (`requirements/core.lock`).
+Every other command, and an experiment that needs more, installs the rest.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from haptic_core.errors import HapticError
 
 
 def complete_setup(packages: Iterable[str], report: str) -> None:
-    """Installs the rest if something that a run needs is not there.
+    """Installs the remaining packages if a run needs one of them.
 
     Args:
         packages: ROS packages whose programs the run starts.
-        report: Full name of the module with the run's report.
+        report: full name of the module with the run's report.
 
     Raises:
-        HapticError: The setup failed; it has said why.
+        HapticError: the setup failed; it has printed the reason.
     """
-    if os.environ.get("HAPTICS_ROS") != "wheels":  # over a ROS installation, setup makes everything at once
+    if os.environ.get("HAPTICS_ROS") != "wheels":  # with a ROS installation, the first setup is complete
         return
     if re.search("^rest ", Path(os.environ["HAPTICS_ACTIVE"], "stamp").read_text(), re.MULTILINE):
         return
@@ -39,9 +39,9 @@ def complete_setup(packages: Iterable[str], report: str) -> None:
 
 
 def _has_requirements(package: str) -> bool:
-    """Whether all that a package requires is installed; true for one without metadata.
+    """Returns whether all requirements of a package are installed; true for a package without metadata.
 
-    Its extras are included, except that of tables, which no node needs.
+    Extras are included, except that of tables, which no node needs.
     """
     try:
         required = importlib.metadata.requires(package) or []

@@ -1,6 +1,6 @@
-"""`./haptics doctor`: what works of the environment, what is missing, and what to do about it.
+"""`./haptics doctor`: checks of the environment, with advice for missing parts.
 
-``tools/setup/machine.py`` has the checks of the machine, and shows them alone where no environment can be entered.
+``tools/setup/machine.py`` has the checks of the machine, and shows only those if there is no usable environment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Row = tuple[str, str, str, str]
 
 
 _REBUILD = "./haptics setup --clean"
-#: name, code that prints what it found, and what to do if it fails; each runs in a process of its own, which may crash
+#: name, code that prints its result, and advice if it fails; each check runs in a separate process, which may crash
 CHECKS = [
     ("rclpy", "import rclpy, sys; print(f'{rclpy.__path__[0]}, Python {sys.version.split()[0]}')", _REBUILD),
     ("RMW implementation", "import rclpy; print(rclpy.get_rmw_implementation_identifier())", _REBUILD),
@@ -69,7 +69,7 @@ def check_versions() -> str:
 
 
 def check_loopback() -> str:
-    """Lets two processes exchange a message, in a ROS domain where hardly anybody else is."""
+    """Checks that two processes can exchange a message, in a random ROS domain to avoid other programs."""
     os.environ.update(ROS_DOMAIN_ID=str(random.randint(60, 100)), ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST")
     token, listener = f"{random.getrandbits(64):x}", os.getpid()
     talker = os.fork()
@@ -84,10 +84,10 @@ def check_loopback() -> str:
         time.sleep(0.02)
     if not talker:
         os._exit(0)
-    heard: list[str] = []
-    node.create_subscription(String, "haptics_doctor", lambda message: heard.append(message.data), 10)
+    received: list[str] = []
+    node.create_subscription(String, "haptics_doctor", lambda message: received.append(message.data), 10)
     end = time.monotonic() + 8.0
-    while token not in heard:
+    while token not in received:
         if time.monotonic() > end:
             sys.exit("no message between two processes within 8 s")
         rclpy.spin_once(node, timeout_sec=0.1)
@@ -95,7 +95,7 @@ def check_loopback() -> str:
 
 
 def examine(name: str, code: str, advice: str) -> Row:
-    """Makes one of the checks."""
+    """Runs one check in a separate process; returns its row of the table."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, errors="replace", timeout=60
@@ -109,7 +109,7 @@ def examine(name: str, code: str, advice: str) -> Row:
 
 
 def optional_rows() -> list[Row]:
-    """Looks for what only a full ROS 2 installation has; the suite is whole without it."""
+    """Looks for programs of a full ROS 2 installation, which the suite does not need."""
     prefixes = os.environ["AMENT_PREFIX_PATH"].split(os.pathsep)
     control = any(Path(prefix, "share", "controller_manager").is_dir() for prefix in prefixes)
     plugins = control and Path(os.environ["HAPTICS_ACTIVE"], "install", "lib", "libhaptic_hardware.so").exists()
@@ -128,7 +128,7 @@ def optional_rows() -> list[Row]:
 
 
 def main(pending: list[str]) -> int:
-    """Prints the table, given the parts of the environment that the next start makes.
+    """Prints the table of all checks; `pending` has the parts of the environment that the next start will make.
 
     Returns:
         0 if an experiment can run, else 1.

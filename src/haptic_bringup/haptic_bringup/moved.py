@@ -1,4 +1,4 @@
-"""Old import paths: what was a module of haptic_bringup is found in the package that has it now, with a warning."""
+"""Old import paths: imports a former module of haptic_bringup from the package that has it now, with a warning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 _OLD = __name__.partition(".")[0]
 
-#: modules with their new paths; those below one of them have the same names below its new path
+#: new paths of modules; a module below one of them has the same name below the new path
 MOVED = {
     "launch_file": "haptic_launch.launch_file",
     "launch_elements": "haptic_launch.launch_elements",
@@ -64,7 +64,7 @@ MOVED = {
 
 
 def new_path(old: str) -> str | None:
-    """Where a module is that haptic_bringup had under this full name; None if it had none."""
+    """Returns the new path of a former module of haptic_bringup, given its full old name; None if it had none."""
     head, tail = old.removeprefix(f"{_OLD}."), ""
     while head and head not in MOVED:
         head, _, last = head.rpartition(".")
@@ -77,7 +77,7 @@ def _warn(old: str, new: str) -> None:
 
 
 def _is_divided(old: str) -> bool:
-    """Whether the modules of a package have gone to several packages: the old name then is an empty package."""
+    """Returns whether the modules of a package moved to several packages; then the old name is an empty package."""
     return any(f"{_OLD}.{name}".startswith(f"{old}.") for name in MOVED)
 
 
@@ -89,7 +89,7 @@ def _inner(package: str, name: str) -> ModuleType:
 
 
 class _MovedModules(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Finds a moved module under its old name, and gives the module itself."""
+    """Finder and loader that import a moved module under its old name."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
         if not fullname.startswith(f"{_OLD}."):
@@ -114,11 +114,11 @@ class _MovedModules(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         name = module.__spec__.name if module.__spec__ else ""
         if _is_divided(name):
             module.__getattr__ = lambda inner: _inner(name, inner)  # type: ignore[method-assign]
-        elif module.__spec__ is not None:  # the import system has put that of the old name there
+        elif module.__spec__ is not None:  # the import system has set that of the old name
             module.__spec__ = module.__spec__.loader_state
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """For `python -m`."""
+        """Returns the code of a moved module, for `python -m`."""
         new = str(new_path(fullname))
         _warn(fullname, new)
         found = importlib.util.find_spec(new)
@@ -130,5 +130,5 @@ class _MovedModules(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
 
 
 def install() -> None:
-    """Makes the old import paths work; first of all finders, since the modules' files can also be found."""
+    """Installs the finder of old import paths before all other finders, which can also find the modules' files."""
     sys.meta_path.insert(0, _MovedModules())

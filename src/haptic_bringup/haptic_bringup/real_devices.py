@@ -20,15 +20,17 @@ from haptic_launch.launch_file import LaunchDescription
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
 from haptic_launch.runner import IN_VIEW, MissingProgramError, UsageError, effective_arguments
 
-#: arguments that concern the simulated hand
-_OF_THE_HAND = ("held", "motion", "letters", "strokes", "rest_duration", "rest_force", "hand_file", "hand_parameters")
-#: length of a run with a real device where none is given [s]
+#: arguments of the simulated hand
+_HAND_ARGUMENTS = (
+    "held", "motion", "letters", "strokes", "rest_duration", "rest_force", "hand_file", "hand_parameters"
+)  # fmt: skip
+#: default duration of a run with a real device [s]
 _DURATION = "60.0"
 _FRICTION = "haptic_friction/friction_node"
 
 
 def drivers() -> dict[str, Driver]:
-    """The drivers of all installed packages, by name; an entry point that cannot be loaded is left out."""
+    """Loads the drivers of all installed packages, by name; skips entry points that cannot be loaded."""
     found = {}
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
         try:
@@ -41,7 +43,7 @@ def drivers() -> dict[str, Driver]:
 
 
 def show_devices(console: Console) -> None:
-    """Prints a row for each driver and input: product, whether it is connected, degrees of freedom; then how to run."""
+    """Prints a row for each driver and input (product, connection, degrees of freedom), and the command to use them."""
     table = Table(Column("device", no_wrap=True), "product", "connected", Column("degrees of freedom", max_width=12))
     known: dict[str, Driver | Input] = {**drivers(), **installed_inputs()}
     with ThreadPoolExecutor(max(1, len(known))) as pool:  # each search waits for its own service
@@ -68,11 +70,11 @@ def _search(driver: Driver | Input) -> Presence:
 
 
 def with_real_device(experiment: str, description: LaunchDescription, given: Mapping[str, str]) -> dict[str, str]:
-    """The arguments of a run, with those that a real device needs and the user did not give.
+    """Adds the arguments that a real device needs to those of the user, which take precedence.
 
     Args:
-        experiment: name, for errors.
-        description: of the launch file.
+        experiment: name of the experiment, for errors.
+        description: parsed launch file.
         given: arguments of the user.
 
     Raises:
@@ -90,7 +92,8 @@ def with_real_device(experiment: str, description: LaunchDescription, given: Map
     if "device" not in {argument.name for argument in description.arguments}:
         if name == _device_of(launched_nodes(description, rest)).parameters["device"]:
             return rest  # the experiment's own
-        raise UsageError(f"argument device: {_demand(experiment, description)}, got {_offer(name, driver)}", _LIST)
+        needed = _needed_device(experiment, description)
+        raise UsageError(f"argument device: {needed}, got {_described_driver(name, driver)}", _LIST)
     if not isinstance(driver, Driver):
         return dict(given)
     _check_axes(experiment, launched_nodes(description, rest), name, driver)
@@ -99,13 +102,13 @@ def with_real_device(experiment: str, description: LaunchDescription, given: Map
 
 
 def check_connected(nodes: Sequence[LaunchedNode]) -> None:
-    """Refuses a run whose real device does not answer, before anything starts.
+    """Refuses a run whose real device does not answer.
 
     Args:
-        nodes: of the run, with checked parameters.
+        nodes: nodes of the run, with checked parameters.
 
     Raises:
-        MissingProgramError: names the device and the reason.
+        MissingProgramError: the device does not answer; the message names it and the reason.
     """
     specs = load_parameter_specs(NODE_PARAMETER_FILE)
     for node in nodes:
@@ -120,11 +123,11 @@ def check_connected(nodes: Sequence[LaunchedNode]) -> None:
 
 
 def with_input(experiment: str, description: LaunchDescription, given: Mapping[str, str]) -> dict[str, str]:
-    """The arguments of a run whose simulated hand an input device leads, with those that the user did not give.
+    """Adds the arguments that an input device for the simulated hand needs to those of the user.
 
     Args:
-        experiment: name, for errors.
-        description: of the launch file.
+        experiment: name of the experiment, for errors.
+        description: parsed launch file.
         given: arguments of the user, completed by `with_real_device`.
 
     Raises:
@@ -148,14 +151,14 @@ def with_input(experiment: str, description: LaunchDescription, given: Mapping[s
 
 
 _NO_INPUT = "none"
-#: programs that open the device themselves, or start one that does
+#: programs that open the device, or start a program that opens it
 _HOSTS = ("haptic_devices/device_node", "haptic_devices/control_node")
 _HELP = "docs/bring_up.md has install, check and messages of each device"
 _LIST = "./haptics devices lists the drivers; docs/bring_up.md has the experiments that they fit"
 
 
-def _demand(experiment: str, description: LaunchDescription) -> str:
-    """The device that an experiment cannot do without, in words."""
+def _needed_device(experiment: str, description: LaunchDescription) -> str:
+    """Describes the device that an experiment needs, in words."""
     own = str(_device_of(launched_nodes(description)).parameters["device"])
     if own == SCRIPTED:
         return f"experiment {experiment} has no device"
@@ -165,7 +168,7 @@ def _demand(experiment: str, description: LaunchDescription) -> str:
     return f"experiment {experiment} needs {own} ({shape})"
 
 
-def _offer(name: str, driver: object) -> str:
+def _described_driver(name: str, driver: object) -> str:
     shape = f" ({driver.kind} device with {driver.degrees_of_freedom})" if isinstance(driver, Driver) else ""
     return f"{name}{shape}"
 
@@ -175,7 +178,7 @@ def _device_of(nodes: list[LaunchedNode]) -> LaunchedNode:
 
 
 def needed_axes(nodes: list[LaunchedNode]) -> set[str]:
-    """Axes of the base frame along which an experiment acts: those of its friction, or all but the held axis."""
+    """Returns the axes of the base frame along which an experiment acts: those of friction, or all but the held one."""
     device = _device_of(nodes)
     sources = [node for node in nodes if node.name in device.parameters["sources"]]
     if sources and all(node.executable == _FRICTION for node in sources):
@@ -199,7 +202,7 @@ def _check_arguments(name: str, given: Mapping[str, str]) -> None:
             f"argument mode: expected realtime, since {name} keeps its own clock, got {given['mode']!r}",
             "leave mode out: it is realtime with a real device",
         )
-    for argument in _OF_THE_HAND:
+    for argument in _HAND_ARGUMENTS:
         if argument in given:
             raise UsageError(f"argument {argument}: {name} is held by a person, not by the simulated hand")
     if given.get("rviz") == "true":
@@ -210,7 +213,7 @@ def _check_arguments(name: str, given: Mapping[str, str]) -> None:
 
 
 def announced(given: Mapping[str, str], completed: Mapping[str, str]) -> str:
-    """A line about the arguments that a device or an input has added; empty if there are none."""
+    """Returns a line about the arguments that a device or an input has added; empty if there are none."""
     added = [f"{name}:={value}" for name, value in completed.items() if name not in given]
     causes = " and ".join(given[name] for name in ("device", "input_device") if name in given)
     return f"{causes}: {', '.join(added)}; Ctrl-C ends the run" if added else ""

@@ -19,14 +19,14 @@ def run_replay(path: Path, into: str | None, words: Sequence[str], console: Cons
     Args:
         path: bag, or a run with one bag.
         into: experiment whose rendering nodes answer; None: the recorded one.
-        words: name:=value for that experiment's launch file.
-        console: for progress and the comparison.
+        words: arguments name:=value for that experiment's launch file.
+        console: terminal for progress and the comparison.
 
     Returns:
-        0, whatever the comparison says; 1 if a node failed or the bag lacks ticks; 130 after Ctrl-C.
+        0 with any result of the comparison; 1 if a node failed or the bag lacks ticks; 130 after Ctrl-C.
 
     Raises:
-        HapticError: the bag cannot be replayed as asked.
+        HapticError: the bag cannot be replayed with these arguments.
     """
     code, directory = play(path, into, words, console)
     if code == 0:

@@ -41,11 +41,11 @@ __getattr__ = names_of_moved_module(__name__, "haptic_launch.runner")
 
 
 def check_viewer(arguments: Mapping[str, str]) -> None:
-    """Refuses `rviz:=true` where RViz cannot be found and `view:=true` where no page can be opened, before all starts.
+    """Refuses `rviz:=true` if RViz cannot be found, and `view:=true` if no page can be opened.
 
     Raises:
-        MissingProgramError: names the packages.
-        UsageError: the port is none.
+        MissingProgramError: packages are missing; the message names them.
+        UsageError: the port is not valid.
         PageError: see `haptic_viewer.page.check_page`.
     """
     if arguments.get("view") == "true":
@@ -56,10 +56,10 @@ def check_viewer(arguments: Mapping[str, str]) -> None:
 
 
 def check_report(experiment: Experiment) -> None:
-    """Refuses an experiment without a report before it is run.
+    """Refuses an experiment without a report.
 
     Raises:
-        HapticError: names the module that is missing.
+        HapticError: the module is missing; the message names it.
     """
     try:
         found = find_spec(experiment.report)
@@ -72,16 +72,16 @@ def check_report(experiment: Experiment) -> None:
 
 
 class PreparedRun(NamedTuple):
-    """A run that can start: nothing of it is refused.
+    """A checked run that can start.
 
     Attributes:
         experiment: metadata.
-        description: launch file.
-        given: arguments of the user, and what is different while a person watches.
-        arguments: those of the launch file with all their values.
+        description: parsed launch file.
+        given: arguments of the user, with the defaults for a run that is watched.
+        arguments: values of all arguments of the launch file.
         variants: argument sets that run in turn, by name.
         records: whether the run has a directory with a bag.
-        announcement: arguments that a real device changes, for the user; empty: none.
+        announcement: line about the arguments that a real device changes; empty: none.
     """
 
     experiment: Experiment
@@ -94,7 +94,7 @@ class PreparedRun(NamedTuple):
 
 
 def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
-    """Checks an experiment with name:=value arguments before anything starts.
+    """Checks an experiment with arguments name:=value before any process starts.
 
     Raises:
         HapticError: the experiment cannot be run.
@@ -134,7 +134,7 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
 
 
 def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
-    """Runs an experiment with name:=value arguments.
+    """Runs an experiment with arguments name:=value.
 
     Returns:
         0; 1 if a node failed or the bag lacks ticks; 130 after Ctrl-C.
@@ -147,7 +147,7 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
 
 
 def execute_run(run: PreparedRun, console: Console) -> int:
-    """Runs what `prepare_run` has checked; returns the exit code, see `run_experiment`."""
+    """Runs a checked run; returns the exit code, see `run_experiment`."""
     experiment, description, given, arguments, variants, records, line = run
     name = experiment.name
     if line:
@@ -158,12 +158,12 @@ def execute_run(run: PreparedRun, console: Console) -> int:
     if compiled and not compiled.exists():
         notice = "the first run compiles this experiment's kernels, some for minutes; the next ones start at once"
         console.print(notice, highlight=False, soft_wrap=True)
-    for place, (variant, settings) in enumerate(variants.items()):
+    for index, (variant, settings) in enumerate(variants.items()):
         if len(variants) > 1:
-            console.print(f"variant {place + 1} of {len(variants)}: {variant} {settings}", highlight=False)
+            console.print(f"variant {index + 1} of {len(variants)}: {variant} {settings}", highlight=False)
         values = {**given, **settings}
         if directory is not None:
-            values["output"] = str(bag_directory(directory, place, variant).absolute())
+            values["output"] = str(bag_directory(directory, index, variant).absolute())
         with tempfile.TemporaryDirectory(prefix="haptic_parameters_") as folder:
             bag = Path(values["output"]) if directory is not None else Path(folder, "bag")
             values = with_parameter_file(description, values, bag_parameters(bag))

@@ -34,19 +34,19 @@ _TAIL = Struct("<?3xIBB")
 
 
 def _align(offset: int, size: int) -> int:
-    """The next offset that is a multiple of `size`, counted from behind the encapsulation's 4 bytes."""
+    """Returns the next offset that is a multiple of `size`, counted from the end of the 4 encapsulation bytes."""
     return ((offset - 4 + size - 1) & -size) + 4
 
 
 def _text(data: bytes, offset: int) -> tuple[str, int]:
-    """A string and the offset behind it."""
+    """Reads a string; returns it and the offset of the next byte."""
     (length,) = _LENGTH.unpack_from(data, offset)
     start = offset + 4
     return data[start : start + length - 1].decode(), start + length
 
 
 def _numbers(data: bytes, offset: int) -> tuple[array, int]:
-    """A float64[] and the offset behind it."""
+    """Reads a float64[]; returns it and the offset of the next byte."""
     offset = _align(offset, 4)
     (length,) = _LENGTH.unpack_from(data, offset)
     if not length:
@@ -59,14 +59,14 @@ def _numbers(data: bytes, offset: int) -> tuple[array, int]:
 
 
 def _header(data: bytes, header: Any) -> int:
-    """Fills a std_msgs/Header; returns the offset behind it."""
+    """Fills a std_msgs/Header; returns the offset of the next byte."""
     header.stamp._sec, header.stamp._nanosec, length = _STAMP.unpack_from(data, 4)
     header._frame_id = data[16 : 15 + length].decode()
     return int(16 + length)
 
 
 class DeviceStateDecoder:
-    """Decodes DeviceStates into one kept message."""
+    """Decodes DeviceStates into one message object, which is reused."""
 
     def __init__(self) -> None:
         self._message = DeviceState()
@@ -74,7 +74,7 @@ class DeviceStateDecoder:
         self._tool = ToolWriter(m.tool_pose, m.tool_twist, m.tool_wrench)
 
     def decode(self, data: bytes) -> DeviceState:
-        """The message in `data`, valid until the next call.
+        """Decodes a serialised DeviceState; the returned message is valid until the next call.
 
         Raises:
             InputError: the bytes are no DeviceState.
@@ -97,11 +97,11 @@ class DeviceStateDecoder:
 
 
 def decode_device_command(data: bytes, message: DeviceCommand) -> DeviceCommand:
-    """Decodes a DeviceCommand into a message; the fields that its mode does not use are left alone.
+    """Decodes a DeviceCommand into a message; fields that its mode does not use are not changed.
 
     Args:
         data: serialised message.
-        message: is filled, unless the encoding asks for rclpy's own deserialisation.
+        message: object to fill. A message in another encoding than CDR, little endian, is a new object, made by rclpy.
 
     Raises:
         InputError: the bytes are no DeviceCommand.
@@ -126,7 +126,7 @@ def decode_device_command(data: bytes, message: DeviceCommand) -> DeviceCommand:
 
 
 def _motion(data: bytes, offset: int, m: DeviceCommand) -> None:
-    """Fills what belongs to the mode MOTION."""
+    """Fills the fields of the mode MOTION."""
     m._motion_fields = data[offset]
     p, q = m.tool_pose.position, m.tool_pose.orientation
     v, w = m.tool_twist.linear, m.tool_twist.angular
@@ -147,18 +147,18 @@ _FORMATS = {
     "uint64": "Q", "int64": "q", "float": "f", "double": "d",
 }  # fmt: skip
 
-#: writes one part of a message: bytes that go behind an offset, which counts from behind the encapsulation
+#: serialises one part of a message, given its offset from the end of the encapsulation
 _Part = Callable[[Any, int], bytes]
 
 
 def encoder(kind: type) -> Callable[[Any], bytes]:
-    """The function that serialises messages of a class as a publisher sends them, with zeros as padding.
+    """Makes a function that serialises messages of a class as a publisher sends them, with zeros as padding.
 
     Args:
         kind: message class whose fields are primitives, strings, sequences of primitives, and messages of such.
 
     Raises:
-        TypeError: it has other fields.
+        TypeError: the class has other fields.
     """
     parts: list[_Part] = []
     fixed: list[tuple[str, str]] = []
@@ -239,7 +239,7 @@ def _sequence(name: str, code: str) -> _Part:
 
 
 def encode_bundle(samples: Sequence[tuple[str, bytes]]) -> bytes:
-    """A serialised TickBundle of topics and serialised messages."""
+    """Serialises pairs of topic and serialised message as a TickBundle."""
     parts = [_CDR_LITTLE_ENDIAN, b"\0\0", _LENGTH.pack(len(samples))]
     for topic, data in samples:
         name = topic.encode() + b"\0"
@@ -249,7 +249,7 @@ def encode_bundle(samples: Sequence[tuple[str, bytes]]) -> bytes:
 
 
 def decode_bundle(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Topics and serialised messages of a serialised TickBundle.
+    """Yields topic and serialised message of each sample of a serialised TickBundle.
 
     Raises:
         InputError: the bytes are no TickBundle.
@@ -272,7 +272,7 @@ def decode_bundle(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def deserialized(data: bytes, kind: type) -> Any:
-    """A message of any type, by rclpy; raises InputError where the bytes are none."""
+    """Deserialises a message of any type with rclpy; raises InputError if the bytes are no such message."""
     try:
         return deserialize_message(data, kind)
     except Exception as error:  # rclpy raises its own RCLError and plain Exceptions here

@@ -30,8 +30,8 @@ class Motion:
         pose: (7,) x, y, z [m] and quaternion x, y, z, w of the tool.
         twist: (6,) of the tool point [m/s], [rad/s].
         acceleration: (6,) of the tool point [m/s^2], [rad/s^2].
-        joint_position: (n,) [rad] or [m], replaces `pose`; None: the pose counts.
-        joint_velocity: (n,) [rad/s] or [m/s], replaces `twist`; None: the twist counts.
+        joint_position: (n,) [rad] or [m], replaces `pose`; None: the pose is used.
+        joint_velocity: (n,) [rad/s] or [m/s], replaces `twist`; None: the twist is used.
     """
 
     fields: int
@@ -51,8 +51,8 @@ def check_modes(modes: dict[str, str], kind: str) -> None:
             every mode and ignores the commands).
 
     Raises:
-        CommandConflictError: two sources command MOTION, MOTION stands beside a force, or the device does
-            not take that mode.
+        CommandConflictError: two sources command MOTION, one commands MOTION and another a force, or the device
+            does not take that mode.
     """
     if kind == "scripted":
         return
@@ -71,7 +71,7 @@ def check_modes(modes: dict[str, str], kind: str) -> None:
 
 
 def state_of(event: Any) -> dict[str, Any]:
-    """The parsed content of a source's event of kind "state"; raises InputError if a required entry is missing."""
+    """Parses a source's event of kind "state"; raises InputError if a required entry is missing."""
     detail = detail_of(event)
     parameters = detail.get("parameters", {})
     inputs = parameters.get("inputs", []) if isinstance(parameters, dict) else None
@@ -114,11 +114,11 @@ def _check_motion(command: Any, joints: int) -> None:
 
 
 def motion_of(command: Any, *, late: bool = False) -> Motion | None:
-    """The motion that a checked DeviceCommand asks for; None where the device is to hold.
+    """Returns the motion of a checked DeviceCommand; None if the device is to hold its position.
 
     Args:
         command: haptic_msgs/DeviceCommand, or None.
-        late: it is an earlier tick's: only its POSITION still holds.
+        late: the command is from an earlier tick, and only its POSITION is used.
     """
     if command is None or command.mode != MOTION:
         return None
@@ -138,7 +138,7 @@ def motion_of(command: Any, *, late: bool = False) -> Motion | None:
 
 
 class CommandCollector:
-    """Collects the commands of all sources for the tick that is out.
+    """Collects the commands of all sources for the open tick.
 
     The efforts are added in the order of `sources`, never in the order of arrival, so that a run is
     repeatable to the last bit.
@@ -155,31 +155,31 @@ class CommandCollector:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets all commands; the next tick may be any."""
+        """Forgets all commands; any tick may be next."""
         self.expect(-1)
         self._commands: dict[str, Any] = {}
         self.last_answer = dict.fromkeys(self.sources, -1)
 
     def resume(self) -> None:
-        """Forgets what was commanded but not who has answered the open tick; silence counts from that tick."""
+        """Forgets all commands, but not which sources have answered the open tick; silence counts from that tick."""
         self._commands = {}
         self.last_answer = {source: max(tick, self.tick - 1) for source, tick in self.last_answer.items()}
 
     def expect(self, tick: int) -> None:
-        """Opens a tick: commands of this tick are awaited from now on."""
+        """Opens a tick: from now on `offer` takes commands of this tick."""
         self.tick = tick
         self._outstanding = len(self.sources)
 
     def age(self, ticks: int) -> None:
-        """Makes all answers older by this many ticks, which the device let pass without opening them."""
+        """Ages all answers by a number of ticks that the device skipped."""
         self.last_answer = {source: answered - ticks for source, answered in self.last_answer.items()}
 
     def offer(self, command: Any) -> None:
         """Takes a command for the open tick.
 
         Raises:
-            InputError: unknown source, another tick, a second answer, or a field that cannot be used.
-                A command with an unusable field counts as an answer that commands nothing.
+            InputError: the source is unknown, the tick is another one, the source has answered before, or a field
+                cannot be used. A command with an unusable field counts as an answer that commands nothing.
         """
         source = command.source
         if source not in self.last_answer:
@@ -199,7 +199,7 @@ class CommandCollector:
         self._commands[source] = command
 
     def command_of(self, source: str) -> Any:
-        """The command in use of a source; None if there is none."""
+        """Returns the last valid command of a source; None if there is none."""
         return self._commands.get(source)
 
     @property
@@ -209,18 +209,18 @@ class CommandCollector:
 
     @property
     def complete(self) -> bool:
-        """All sources have answered the open tick."""
+        """True if all sources have answered the open tick."""
         return self._outstanding == 0
 
     def silent(self, periods: int) -> list[str]:
-        """Sources whose last answer is `periods` ticks old or older."""
+        """Returns the sources whose last answer is at least `periods` ticks old."""
         return [source for source, tick in self.last_answer.items() if self.tick - tick >= periods]
 
     def effort(self, jacobian: np.ndarray) -> np.ndarray:
-        """Sum of all commanded forces as joint efforts [N m] or [N], shape (joints,).
+        """Sums all commanded forces as joint efforts [N m] or [N], shape (joints,).
 
-        A source that has not answered in time contributes its last valid force until the watchdog
-        ends that; one whose last answer was unusable contributes nothing.
+        A source that has not answered in time contributes its last valid force until the watchdog stops the device.
+        A source whose last answer was unusable contributes nothing.
 
         Args:
             jacobian: of the tool point in the base frame, shape (6, joints), rows [linear; angular].
@@ -233,10 +233,10 @@ class CommandCollector:
         return total
 
     def motion(self) -> Motion | None:
-        """The commanded motion; None where the device is to hold.
+        """Returns the commanded motion; None if the device is to hold its position.
 
-        A source that has not answered in time leaves the POSITION that it commanded last, without velocity
-        and acceleration, until the watchdog ends that; after an unusable answer or NONE there is no motion.
+        If the source has not answered in time, its last POSITION is used, without velocity and acceleration, until
+        the watchdog stops the device. After an unusable answer or NONE there is no motion.
         """
         for source in self.sources:
             command = self._commands.get(source)
@@ -245,7 +245,7 @@ class CommandCollector:
         return None
 
     def wrench(self) -> np.ndarray:
-        """Sum of the wrenches commanded last [N], [N m], shape (6,), without joint efforts; reused."""
+        """Sums the last commanded wrenches [N], [N m], shape (6,), without joint efforts; the array is reused."""
         total = self._wrench
         total[:] = 0.0
         for source in self.sources:

@@ -1,8 +1,8 @@
 """Several nodes of the suite in one process, on one executor: `composed_nodes`.
 
 The parameter `nodes` lists them, `name=package/executable`, in the order in which they start; a parameter `name.p` of
-this process is the parameter p of that node. Names, topics, services and lifecycle are those of nodes in processes of
-their own; all have the namespace of this process. Once made, the process has no node but those.
+this process is the parameter p of that node. Names, topics, services and lifecycle are the same as those of nodes in
+separate processes; all nodes have the namespace of this process. The process has no other nodes after the start.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from haptic_msgs.msg import TickBundle
 
 
 def node_class(executable: str) -> type[SuiteNode]:
-    """The class of the node that an installed executable runs: the only class of a node that its module defines.
+    """Returns the node class of an installed executable: the only node class that its module defines.
 
     Args:
         executable: "package/executable".
 
     Raises:
-        ParameterError: there is no such executable, or it cannot share a process.
+        ParameterError: there is no such executable, or its node cannot share a process.
     """
     package, _, name = executable.partition("/")
     found = {
@@ -56,10 +56,10 @@ def node_class(executable: str) -> type[SuiteNode]:
 
 
 def split(given: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Executable and parameters of each node, by its name, from the parameters of the process.
+    """Splits the parameters of the process into executable and parameters of each node, by the node's name.
 
     Raises:
-        ParameterError: `nodes` is missing or malformed, or a parameter belongs to none of them.
+        ParameterError: `nodes` is missing or malformed, or a parameter belongs to none of these nodes.
     """
     entries = given.get("nodes")
     if not isinstance(entries, list) or not entries:
@@ -81,9 +81,9 @@ def split(given: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def make_nodes() -> list[SuiteNode]:
-    """Makes the nodes that the parameters of this process ask for, and configures them.
+    """Makes and configures the nodes that the parameters of this process list.
 
-    All are configured before the first is activated: that waits for the others' subscriptions.
+    All are configured before the first is activated, because activation waits for the others' subscriptions.
     """
     asked = Node("composed_nodes", automatically_declare_parameters_from_overrides=True, start_parameter_services=False)
     namespace, given = asked.get_namespace(), given_parameters(asked)
@@ -112,5 +112,5 @@ def make_nodes() -> list[SuiteNode]:
 
 
 def main() -> None:
-    """Entry point of the executable composed_nodes."""
+    """Runs the executable composed_nodes."""
     process.main(make_nodes)

@@ -1,9 +1,9 @@
 """Settings of Fast DDS for the processes of a run, made by the program that starts them. No ROS import.
 
-The profile `fastdds.xml` holds for all processes. In realtime messages go through the kernel, by UDP: Fast DDS guards
-its shared memory by locks that all processes hold in turn. A process of ordinary priority that loses its core with such
-a lock holds up the device; programs that only subscribe have done so for 0.13 s. In lockstep, where no process has a
-priority, shared memory is some 10 % faster.
+All processes use the profile `fastdds.xml`. In realtime mode messages go through the kernel, by UDP: Fast DDS guards
+its shared memory by locks that all processes take in turn. A process of ordinary priority that loses its core while it
+has such a lock delays the device; programs that only subscribe caused delays of 0.13 s. In lockstep mode, where no
+process has a priority, shared memory is some 10 % faster.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _REALTIME = re.compile(r"""\bmode["']?:=?\s*["']?realtime\b""")
 
 
 def dds_environment(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a process with the settings of Fast DDS; those that the user chose stay.
+    """Adds the settings of Fast DDS to the environment of a process; settings that the user chose are kept.
 
     Args:
         arguments: command line of the process, with the parameters of its nodes or the names of parameter files.
-        environment: of the process, without these settings. Profiles (FASTRTPS_DEFAULT_PROFILES_FILE), transports
-            (FASTDDS_BUILTIN_TRANSPORTS) and static peers (ROS_STATIC_PEERS) that it names stay.
+        environment: environment of the process. Profiles (FASTRTPS_DEFAULT_PROFILES_FILE), transports
+            (FASTDDS_BUILTIN_TRANSPORTS) and static peers (ROS_STATIC_PEERS) in it are kept.
     """
     result = dict(environment)
     chosen = result.setdefault("FASTRTPS_DEFAULT_PROFILES_FILE", str(FAST_DDS_PROFILES))

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from haptic_core.errors import HapticError, shortened
 from haptic_files import FileError, check_file, listed
 
-#: SCHED_FIFO priority of the nodes of a realtime loop: above everything ordinary, below the kernel's threads
+#: SCHED_FIFO priority of the nodes of a realtime loop: above all ordinary processes, below the kernel's threads
 REALTIME_PRIORITY = 20
 #: names of the executors of `haptic_core.process`; the first one is used if none is chosen
 EXECUTOR_NAMES = ("events", "single_threaded")
 
-#: largest value of settings that are whole numbers: of Linux, and of Fast DDS with its ports
+#: largest value of settings that are whole numbers, set by Linux and by the ports of Fast DDS
 _LARGEST = {"HAPTICS_PRIORITY": 99, "ROS_DOMAIN_ID": 232}
 _CHOICES = {
     "HAPTICS_EXECUTOR": EXECUTOR_NAMES,
@@ -25,25 +25,25 @@ class SettingError(HapticError):
     """A setting in the environment has a value that no process can use.
 
     Attributes:
-        hint: advice where the settings are described.
+        hint: advice for the user, with the page that describes the settings.
     """
 
     hint = "unset it, or see docs/troubleshooting.md, Settings in the environment"
 
 
 def executor_name(environment: Mapping[str, str]) -> str:
-    """HAPTICS_EXECUTOR, checked; raises SettingError."""
+    """Returns the checked value of HAPTICS_EXECUTOR, or its default; raises SettingError."""
     return _choice("HAPTICS_EXECUTOR", environment) or EXECUTOR_NAMES[0]
 
 
 def realtime_priority(environment: Mapping[str, str]) -> int:
-    """HAPTICS_PRIORITY, checked; raises SettingError."""
+    """Returns the checked value of HAPTICS_PRIORITY, or its default; raises SettingError."""
     priority = _number("HAPTICS_PRIORITY", environment)
     return REALTIME_PRIORITY if priority is None else priority
 
 
 def check_environment(environment: Mapping[str, str]) -> None:
-    """Refuses a setting that the processes of a run would refuse or ignore; one that is empty is none.
+    """Refuses a setting that the processes of a run would refuse or ignore; an empty setting is not set.
 
     Raises:
         SettingError: names the setting, the expectation and the value.

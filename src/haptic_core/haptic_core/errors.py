@@ -1,4 +1,4 @@
-"""Errors with a meaning; every message names the field, what was expected and what came."""
+"""Errors of the suite; every message names the field, the expectation and the value."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _PRINTED_BITS = 10_000
 
 
 def shortened(value: object, length: int = 200) -> str:
-    """The repr of a user's value, cut to a readable length [characters].
+    """Returns the repr of a user's value, cut to a readable length [characters].
 
-    No more of lists, tuples, mappings and texts is made: a few lines of YAML can stand for 1e9 entries.
+    The rest of lists, tuples, mappings and texts is never made: a few lines of YAML can stand for 1e9 entries.
     """
     text = ""
     for piece in _pieces(value, length):
@@ -22,7 +22,7 @@ def shortened(value: object, length: int = 200) -> str:
 
 
 def _pieces(value: object, length: int) -> Iterator[str]:
-    """The repr of a value in pieces."""
+    """Yields the repr of a value in pieces."""
     if type(value) in (str, bytes) and len(value) > length:  # type: ignore[arg-type]
         yield repr(value[: length + 1])  # type: ignore[index]
     elif type(value) is int and value.bit_length() > _PRINTED_BITS:

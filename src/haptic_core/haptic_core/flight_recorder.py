@@ -1,4 +1,4 @@
-"""Record of the last ticks of a realtime loop's thread, and of the kernel and Python meanwhile: what held up a tick.
+"""Record of the last ticks of a realtime loop's thread, with counters of kernel and Python that show why one was late.
 
     recorder = FlightRecorder(("serve", "compute", "publish"))
     with recorder:
@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-#: what is counted between the ends of two ticks, for the loop's thread; collections are those of the process
+#: counters of the loop's thread between the ends of two ticks; garbage collections are those of the process
 _COUNTERS = (
     "on_core",
     "runnable",
@@ -38,9 +38,9 @@ _COUNTERS = (
     "collections",
     "collecting",
 )
-#: its second number is the time for which the thread could run and had no core [ns]
+#: the second number in this file is the time for which the thread could run and had no core [ns]
 _SCHEDULE = "/proc/thread-self/schedstat"
-#: a phase that computes this many times as long as usual did so on a slow core
+#: a phase that computes this many times as long as usual had a slow core
 _SLOWER = 10.0
 _MS = 1e-6
 
@@ -50,13 +50,13 @@ class TickRecord:
     """One tick of a loop.
 
     Attributes:
-        tick: its number.
+        tick: number of the tick.
         phases: durations by name [ns].
         usual: medians of the durations of these phases [ns].
-        on_core: for how long the thread ran [ns].
-        runnable: for how long it could run and had no core [ns].
+        on_core: time for which the thread ran [ns].
+        runnable: time for which the thread could run and had no core [ns].
         minor_faults, major_faults: pages that were mapped, and that were read from a disk.
-        voluntary, involuntary: switches to another thread because this one waited, and because it had to.
+        voluntary, involuntary: context switches because the thread waited, and because it was preempted.
         collections, collecting: garbage collections, and their duration [ns].
     """
 
@@ -74,17 +74,17 @@ class TickRecord:
 
     @property
     def duration(self) -> int:
-        """From the end of the tick before to its own end [ns]."""
+        """Time from the end of the previous tick to the end of this one [ns]."""
         return sum(self.phases.values())
 
     @property
     def longest_phase(self) -> str:
-        """Name of the phase that took longest, beyond what it usually takes."""
+        """Name of the phase that exceeded its usual duration most."""
         return max(self.phases, key=lambda name: self.phases[name] - self.usual[name])
 
     @property
     def cause(self) -> str:
-        """Words for what most of the duration went into."""
+        """Cause of most of the duration, in words."""
         half, name = 0.5 * self.duration, self.longest_phase
         if self.runnable > half:
             return "it waited for a core that others had"
@@ -109,9 +109,9 @@ class TickRecord:
 
 
 class FlightRecorder:
-    """Ring of the last ticks of a loop, written without waiting for anything.
+    """Ring buffer of the last ticks of a loop; recording never blocks.
 
-    As a context it records the thread that entered it.
+    Used as a context manager, it records the thread that entered it.
 
     Args:
         phases: names of the parts of a tick, in the order in which `mark` ends them.
@@ -146,7 +146,7 @@ class FlightRecorder:
         self._before, self._last = self._counters(), time.monotonic_ns()
 
     def stop(self) -> None:
-        """Records no more; what was recorded stays."""
+        """Stops recording; the records stay."""
         if not self._on:
             return
         self._on = False
@@ -162,14 +162,14 @@ class FlightRecorder:
             self._collecting += time.monotonic_ns() - self._began
 
     def mark(self, phase: int) -> None:
-        """The phase with this number ends now."""
+        """Ends the phase with this number."""
         if self._on:
             now = time.monotonic_ns()
             self._phases[phase] += now - self._last
             self._last = now
 
     def end(self, tick: int) -> None:
-        """The tick ends: what was marked since the last end is its row."""
+        """Ends the tick: stores its number, the phases since the last end, and the counters."""
         if self._on:
             now = self._counters()
             self._rows[self._count % len(self._rows)] = self._row(tick, now)
@@ -178,7 +178,7 @@ class FlightRecorder:
             self._phases = [0] * len(self._names)
 
     def _row(self, tick: int, counters: tuple[int, ...]) -> tuple[int, ...]:
-        """Returns the row of a tick: its number, durations of its phases, change of each counter since the last end."""
+        """Returns the row of a tick: number, durations of the phases, change of each counter since the last end."""
         return (tick, *self._phases, *(now - then for now, then in zip(counters, self._before, strict=True)))
 
     def _counters(self) -> tuple[int, ...]:
@@ -196,11 +196,11 @@ class FlightRecorder:
         )
 
     def longest(self, last: int = 64, tick: int | None = None) -> TickRecord | None:
-        """The longest of the `last` ticks; None while there is none.
+        """Returns the longest of the last ticks; None if there is none.
 
         Args:
-            last: number of ticks.
-            tick: number of the tick that has not ended, which then counts, too.
+            last: number of ticks to compare.
+            tick: number of the tick that has not ended, which is then compared, too.
         """
         n = min(self._count, len(self._rows))
         order = np.arange(self._count - min(n, last), self._count) % len(self._rows)

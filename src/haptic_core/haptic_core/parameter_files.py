@@ -1,4 +1,4 @@
-"""ROS parameter files: which values a file gives to a node.
+"""ROS parameter files, and the values that a file gives to a node.
 
     /joystick/friction:
       ros__parameters:
@@ -89,19 +89,19 @@ def _is_value(value: object) -> bool:
 
 
 def matches(pattern: str, full_name: str) -> bool:
-    """Whether a key of a parameter file means the node of this full name."""
+    """Returns whether a key of a parameter file applies to the node of this full name."""
     parts = {"**": r"(?:/\w+)*", "*": r"/\w+"}
     expression = "".join(parts.get(part, "/" + re.escape(part)) for part in pattern.strip("/").split("/"))
     return re.fullmatch(expression, full_name) is not None
 
 
 def values_for(path: str | Path, full_name: str, specs: Mapping[str, ParameterSpec]) -> dict[str, Any]:
-    """The values that a file gives to a node, checked; nested ones as they are (`fold_nested`).
+    """Returns the checked values that a file gives to a node; nested parameters are not checked (see `fold_nested`).
 
     Args:
         path: of the file.
         full_name: of the node, with its namespace.
-        specs: of the parameters that the node has. One that a pattern sets and the node lacks is another node's.
+        specs: declarations of the node's parameters. A parameter of a pattern that the node lacks is ignored.
 
     Raises:
         ParameterError: see `read_parameter_file`; or a parameter is unknown or its value refused. The message names

@@ -5,12 +5,12 @@
                   validation: {bounds<>: [1.0, 1.0e+6]}}
       law_file: {type: string, default_value: "", file: regular, description: "CSV file of law table"}
 
-The grammar has no key for a unit; the description ends with it in square brackets ([-] where there is
-none), and every number must have one. `file` is an addition to the grammar: it marks a parameter
-whose value names files, which cannot change while the node is configured. `file: regular` is the path of
-one regular file, or empty; `file: true` is any other, such as a directory or a name beside paths. So is
-`nested: device_values`: each parameter `device_values.NAME` gives one entry "NAME=value" of the list. The same
-file declares the parameters, checks them, and is the source of the documentation and of tests.
+The grammar has no key for a unit: the description of every number ends with the unit in square brackets ([-] if
+there is none). Two keys extend the grammar. `file` marks a parameter whose value names files, which cannot change
+while the node is configured: `file: regular` is the path of one regular file, or empty; `file: true` is any other,
+such as a directory or a name beside paths. With `nested: device_values`, each parameter `device_values.NAME` gives
+one entry "NAME=value" of the list. The same file declares and checks the parameters, and is the source of the
+documentation and of tests.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Value = Any
 _SCALARS: dict[str, type] = {"double": float, "int": int, "bool": bool, "string": str}
 _KEYS = {"type", "default_value", "description", "read_only", "file", "nested", "validation"}
 
-#: longest text of a parameter; a path of Linux is not longer [characters]
+#: longest text of a parameter, and longest path of Linux [characters]
 MAX_TEXT = 4096
 #: constraint of a parameter that names a file
 FIXED_ONCE_CONFIGURED = "fixed once the node is configured"
@@ -41,7 +41,7 @@ FIXED_ONCE_CONFIGURED = "fixed once the node is configured"
 
 @dataclass(frozen=True)
 class Rule:
-    """One validator of the grammar: how it is checked, how it reads in words, which entries of a list violate it."""
+    """One validator of the grammar: its test, its words, and a function that finds the entries that violate it."""
 
     holds: Callable[..., bool]
     words: Callable[..., str]
@@ -101,7 +101,7 @@ class ParameterSpec:
         return " and ".join(self._words(name, arguments) for name, arguments in self.validation.items())
 
     def check(self, value: Value) -> Value:
-        """The value in the declared type (an integer passes where a double is declared).
+        """Checks a value and returns it in the declared type; an integer is accepted as a double.
 
         Raises:
             ParameterError: wrong type, not finite, or a validator is not met.
@@ -121,7 +121,7 @@ class ParameterSpec:
         return checked
 
     def check_file(self, value: Value) -> None:
-        """Checks that the file of a parameter that names one regular file can be read; an empty text names none.
+        """Checks that the regular file named by the value, if any, can be read.
 
         Raises:
             ParameterError: the file cannot be read.
@@ -158,13 +158,13 @@ class ParameterSpec:
 
 
 def load_parameter_specs(path: Path) -> dict[str, ParameterSpec]:
-    """Reads a parameter file; one that has not changed since the last call is not read again.
+    """Reads a parameter file; a file that has not changed since the last call is not read again.
 
     Args:
         path: YAML file with one top-level key, the name of the parameter set.
 
     Raises:
-        ParameterError: the file is not of the grammar, or a number lacks a unit.
+        ParameterError: the file breaks the grammar, or a number lacks a unit.
     """
     return dict(_load(path))
 
@@ -237,9 +237,9 @@ _ONE_SIDED = {"above (\\S+)": "low", "(\\S+) or more": "low", "below (\\S+)": "h
 
 
 def limits_in(constraints: str) -> tuple[float, float, tuple[str, ...]]:
-    """Lower bound, upper bound and choices, parsed from the words of `ParameterSpec.constraints`.
+    """Parses lower bound, upper bound and choices from the words of `ParameterSpec.constraints`.
 
-    A missing bound is infinite, missing choices are empty; bounds of a list's entries do not count.
+    A missing bound is infinite, missing choices are empty; bounds of a list's entries are ignored.
     """
     low, high = -math.inf, math.inf
     choices: tuple[str, ...] = ()
@@ -256,7 +256,7 @@ def limits_in(constraints: str) -> tuple[float, float, tuple[str, ...]]:
 
 
 def check_all(specs: Mapping[str, ParameterSpec], values: Mapping[str, Value]) -> dict[str, Value]:
-    """Checks given values against the specs and adds the defaults; nested parameters become entries of their lists.
+    """Checks values against the specs and adds the defaults; nested parameters become entries of their lists.
 
     Raises:
         ParameterError: a name is unknown or a value is refused.
@@ -276,7 +276,7 @@ def check_name(specs: Mapping[str, ParameterSpec], name: str) -> None:
 
 
 def nested_spec(specs: Mapping[str, ParameterSpec], name: str) -> ParameterSpec | None:
-    """The list whose entry a nested parameter gives; None if the name is not that of a nested parameter."""
+    """Returns the list to which a nested parameter belongs; None if the name is not that of a nested parameter."""
     prefix, _, entry = name.partition(".")
     return next((spec for spec in specs.values() if entry and spec.nested == prefix), None)
 
@@ -284,15 +284,15 @@ def nested_spec(specs: Mapping[str, ParameterSpec], name: str) -> ParameterSpec 
 def fold_nested(
     specs: Mapping[str, ParameterSpec], values: Mapping[str, Value], now: Mapping[str, Value] | None = None
 ) -> dict[str, Value]:
-    """Values without nested parameters: each has replaced the entry of its name in its list.
+    """Replaces entries of lists by nested parameters; the returned values have no nested parameters.
 
     Args:
-        specs: of the parameters.
-        values: by name.
-        now: lists that the values do not have; else the defaults.
+        specs: declarations of the parameters.
+        values: values by name.
+        now: current lists, for those missing in `values`; without them the defaults are used.
 
     Raises:
-        ParameterError: a list that gets entries is none of texts.
+        ParameterError: a list that gets entries is not a list of texts.
     """
     nested: dict[str, dict[str, Value]] = {}
     folded = dict(values)
@@ -307,10 +307,10 @@ def fold_nested(
 
 
 def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Value, str]]:
-    """Value and whole entry by name of entries "name=value", the value in YAML; empty entries are ignored.
+    """Parses entries "name=value", the value in YAML, to (value, entry) by name; empty entries are ignored.
 
     Raises:
-        EntryError: an entry has another form, or a name is given twice; the message has the entry.
+        EntryError: an entry has another form, or a name is given twice; the message quotes the entry.
     """
     try:
         return haptic_files.parse_entries(entries)
@@ -319,5 +319,5 @@ def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Value, str]]:
 
 
 def entry_values(entries: Sequence[str]) -> dict[str, Value]:
-    """The values of entries "name=value" alone; raises as `parse_entries`."""
+    """Parses entries "name=value" to values by name; raises as `parse_entries`."""
     return {name: value for name, (value, _) in parse_entries(entries).items()}

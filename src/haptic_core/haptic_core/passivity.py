@@ -1,4 +1,4 @@
-"""Old path of `haptic_math.passivity`; its names are given with a DeprecationWarning."""
+"""Old path of `haptic_math.passivity`; access to its names raises a DeprecationWarning."""
 
 from haptic_files.moved_modules import names_of_moved_module
 

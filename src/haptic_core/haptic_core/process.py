@@ -1,4 +1,4 @@
-"""The life of a process of one node, or of several that share it: signals, executor, start, orderly end, exit code."""
+"""Life of a process of one or several nodes: signals, executor, start, orderly end, exit code."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ _stop = False
 #: the nodes of this process
 _nodes: Sequence[Any] = ()
 
-#: executors that rclpy offers for one thread; `./haptics bench loop` compares them
+#: rclpy's executors with one thread; `./haptics bench loop` compares them
 EXECUTORS: dict[str, Callable[[], Executor]] = dict(
     zip(EXECUTOR_NAMES, (EventsExecutor, SingleThreadedExecutor), strict=True)
 )
 
-#: a folder for each thread of this process
+#: directory with an entry for each thread of this process
 THREADS = Path("/proc/self/task")
 
-#: names of Fast DDS's threads that send what could not be sent at once begin so
+#: first characters of the names of Fast DDS's threads that send messages later
 _SENDERS = "dds.asyn"
 
-#: file whose holder writes the largest wake-up latency of idle cores into it, and keeps it open
+#: file into which a process writes the largest wake-up latency of idle cores, valid while the file is open
 LATENCY_REQUEST = Path("/dev/cpu_dma_latency")
 
-#: largest fraction of its core for the thread of a realtime loop: Linux by default suspends realtime threads for the
-#: rest of a second of which they had 95 %; in these 50 ms a device would stop (sched_rt_runtime_us)
+#: largest fraction of a core for the thread of a realtime loop: by default Linux suspends realtime threads for the rest
+#: of a second of which they used 95 % (sched_rt_runtime_us); in these 50 ms a device would stop
 REALTIME_SHARE = 0.92
 
 #: ticks between two checks of that fraction
 _SHARE_TICKS = 32
 
-#: memory to lock: present and future, each page from its first use on (MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT)
+#: memory to lock: present and future, each page from its first use (MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT)
 _LOCKED = 1 | 2 | 4
-#: the kernel's report about this process; the capability that lifts the limit of locked memory
+#: the kernel's report about this process; the capability that removes the limit of locked memory
 STATUS, _IPC_LOCK = Path("/proc/self/status"), 1 << 14
 
-#: time in which the middleware must release a node that has done its work [s]: 0.1 s on an idle machine, some seconds
-#: beside ten programs on a core
+#: time in which the middleware must release a node that has finished [s]: 0.1 s on an idle machine, some seconds
+#: with ten programs on a core
 END_TIMEOUT = 12.0
 
 #: longest wait in the executor, so that a signal is seen soon [s]
@@ -68,7 +68,7 @@ SPIN_TIMEOUT = 0.05
 
 
 def stop_requested() -> bool:
-    """Whether SIGINT or SIGTERM has arrived, or a node of this process has finished."""
+    """Returns whether SIGINT or SIGTERM has arrived, or a node of this process has finished."""
     return _stop or any(node.finished for node in _nodes)
 
 
@@ -78,17 +78,17 @@ def _request_stop(number: int, frame: FrameType | None) -> None:
 
 
 def make_executor() -> Executor:
-    """The executor of a node's process; the environment's HAPTICS_EXECUTOR chooses another."""
+    """Makes the executor of a node's process, as chosen by the environment variable HAPTICS_EXECUTOR."""
     return EXECUTORS[executor_name(os.environ)]()
 
 
 def raise_priority() -> bool:
-    """Puts the threads of this process under SCHED_FIFO; returns False if the user may not (see `ulimit -r`).
+    """Schedules the threads of this process by SCHED_FIFO; returns False if the user may not (see `ulimit -r`).
 
-    The threads of Fast DDS that repeat messages for a reader without room keep their priority: a recorder of ordinary
-    priority that lost its core would get none again beside a loop and a sender that both try without a pause.
+    The threads of Fast DDS that repeat messages for a full reader keep their priority. Otherwise a recorder of ordinary
+    priority that lost its core would get none again while loop and sender both retry without a pause.
 
-    The environment's HAPTICS_PRIORITY chooses another priority; 0 leaves everything as it is.
+    The environment variable HAPTICS_PRIORITY chooses another priority; with 0 nothing changes.
 
     Raises:
         HapticError: HAPTICS_PRIORITY is no priority.
@@ -100,7 +100,7 @@ def raise_priority() -> bool:
         try:
             if not (thread / "comm").read_text().startswith(_SENDERS):
                 os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, os.sched_param(priority))
-        except (FileNotFoundError, ProcessLookupError):  # it has ended
+        except (FileNotFoundError, ProcessLookupError):  # the thread has ended
             continue
         except OSError:
             return False
@@ -108,12 +108,12 @@ def raise_priority() -> bool:
 
 
 class RealtimeShare:
-    """Keeps the thread of a realtime loop below `REALTIME_SHARE` of its core: a loop that is too slow pauses.
+    """Keeps the thread of a realtime loop below the fraction `REALTIME_SHARE` of its core by pauses.
 
     Args:
-        now: a steady clock [s].
-        used: processor time of the thread [s].
-        sleep: rests [s].
+        now: steady clock [s].
+        used: clock of the thread's processor time [s].
+        sleep: function that pauses for a duration [s].
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class RealtimeShare:
         self._ticks, self._since, self._before = 0, self._now(), self._used()
 
     def keep(self) -> None:
-        """Checks the fraction, and pauses if it is too large; called once a tick."""
+        """Checks the fraction and pauses if it is too large; to be called once a tick."""
         self._ticks += 1
         if self._ticks < _SHARE_TICKS:
             return
@@ -142,19 +142,19 @@ class RealtimeShare:
 def lock_memory() -> bool:
     """Locks the present and future memory of this process; returns False if the user may not (see `ulimit -l`).
 
-    A page of a library that the system has taken back is read from the disk when a tick needs it next.
+    Without that, a page of a library that the system has taken back is read from the disk when a tick needs it.
     """
     try:
         resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     except (OSError, ValueError):
         capabilities = re.findall(r"^CapEff:\s*(\w+)", STATUS.read_text(), re.MULTILINE)
-        if not int(capabilities[0], 16) & _IPC_LOCK:  # with a limit, memory would be refused in the middle of a run
+        if not int(capabilities[0], 16) & _IPC_LOCK:  # a limit would refuse memory in the middle of a run
             return False
     return ctypes.CDLL(None).mlockall(_LOCKED) == 0
 
 
 def prepare_realtime() -> list[str]:
-    """Calls `raise_priority` and `lock_memory`; returns a line for each that the user may not have.
+    """Calls `raise_priority` and `lock_memory`; returns a line for each that is refused.
 
     Raises:
         HapticError: HAPTICS_PRIORITY is no priority.
@@ -169,7 +169,7 @@ def prepare_realtime() -> list[str]:
 
 @contextlib.contextmanager
 def awake_cores() -> Iterator[bool]:
-    """Context in which idle cores do not sleep, as in tests of realtime kernels; False if the user may not ask for it.
+    """Keeps idle cores awake within a context, as in tests of realtime kernels; yields False if the user may not.
 
     Between two ticks a core is idle for some 100 us: long enough to fall asleep, and a core that wakes up is slow.
     """
@@ -188,7 +188,7 @@ def awake_cores() -> Iterator[bool]:
 def prepare_logging() -> None:
     """Looks up the caller once, as rclpy's logger does for every message.
 
-    The first look-up searches all modules and takes 40 to 80 ms; a log message within a tick must not wait for that.
+    The first look-up searches all modules and takes 40 to 80 ms, too long for a log message within a tick.
     """
     inspect.getframeinfo(inspect.currentframe())  # type: ignore[arg-type]
 
@@ -196,8 +196,7 @@ def prepare_logging() -> None:
 def limit_the_end() -> None:
     """Ends the process after `END_TIMEOUT`: SIGALRM prints the stack and terminates it.
 
-    For a node that has done its work: once in thousands of runs Fast DDS does not return from the destruction of its
-    participant.
+    Once in thousands of runs Fast DDS does not return from the destruction of its participant.
     """
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     faulthandler.register(signal.SIGALRM, chain=True)  # in C, wherever the process hangs; then the default action
@@ -211,14 +210,14 @@ def spin(executor: Executor) -> None:
 
 
 def main(make: Callable[[], Any]) -> NoReturn:
-    """Entry point of a node's executable: runs it and ends the process.
+    """Runs a node's executable and ends the process.
 
-    By then the node is deactivated and destroyed and DDS is shut down. The interpreter's own shutdown is skipped:
-    static destructors of the DDS library can hang there.
+    The process ends when the node is deactivated and destroyed and DDS is shut down. The interpreter's own shutdown is
+    skipped, since static destructors of the DDS library can hang in it.
     """
     code = run(make)
     gc.unfreeze()
-    gc.collect()  # the lifecycle's state machine is the last to hold the DDS participant and its shared memory
+    gc.collect()  # the lifecycle's state machine still refers to the DDS participant and its shared memory
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
@@ -227,16 +226,16 @@ def main(make: Callable[[], Any]) -> NoReturn:
 def run(make: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
     """Runs a node as a process, or several on one executor, until one of them has finished.
 
-    One of the nodes may bring its own `spin(executor)`. After the loop they are deactivated, the last one first, so
-    that a device is safe and nothing published is lost, also after Ctrl-C. An error of the suite ends the process
+    One of the nodes may define its own `spin(executor)`. After the loop the nodes are deactivated, the last one first,
+    so that a device is safe and no published message is lost, also after Ctrl-C. An error of the suite ends the process
     with one line; any other exception is a defect and keeps its traceback.
 
     Args:
-        make: gives the node, or a list of nodes in the order in which they start.
-        arguments: of the command line, for rclpy; None: those of this process.
+        make: function that makes the node, or a list of nodes in the order in which they start.
+        arguments: command line for rclpy; None: that of this process.
 
     Returns:
-        Exit code: the largest of the nodes', or 1 if they could not be made or started.
+        Largest exit code of the nodes, or 1 if they could not be made or started.
     """
     global _nodes
     signal.signal(signal.SIGINT, _request_stop)
@@ -244,7 +243,7 @@ def run(make: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
     try:
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
         made = make()
-    except (HapticError, ValueError, RCLError) as error:  # the last: SROS 2 without keys, or of no use
+    except (HapticError, ValueError, RCLError) as error:  # RCLError: SROS 2 without usable keys
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr, flush=True)
         rclpy.try_shutdown()
         return 1
@@ -252,7 +251,7 @@ def run(make: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
     executor = None
     try:
         executor = make_executor()
-        transport = getattr(nodes[0], "transport", None)  # nodes that share a process share it
+        transport = getattr(nodes[0], "transport", None)  # all nodes of a process share one
         if transport is not None:
             executor = transport.executor(executor)
         for node in nodes:
@@ -282,7 +281,7 @@ def run(make: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
         for node in reversed(nodes):
             node.destroy_node()
         rclpy.try_shutdown()
-        _nodes = ()  # nothing may hold the nodes: the DDS participant goes with the last
+        _nodes = ()  # the DDS participant is destroyed with the last reference to the nodes
 
 
 def _exit_code(nodes: Sequence[Any]) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
 
-#: closed set of the loop's modes
+#: modes of the loop
 MODES = ("lockstep", "realtime")
 
 # haptic_hardware/qos.hpp has the same depths for C++; a test compares the two.
-#: messages that readers of tick topics in realtime, and displays, take at most before older ones are dropped
+#: history of readers of tick topics in realtime, and of displays: older messages are dropped [messages]
 DEPTH = 10
 
 #: ticks that a realtime publisher keeps for readers that have not yet taken them
@@ -19,30 +19,30 @@ KEPT_TICKS = 5000
 EVENT_DEPTH = 1000
 
 #: periods without a message after which a realtime publisher has missed its deadline, half of the default watchdog. The
-#: suite's own readers ask for none: a deadline or liveliness that a reader asks for costs it 30 to 45 us a message
+#: suite's own readers request none: a requested deadline or liveliness costs a reader 30 to 45 us a message
 DEADLINE_PERIODS = 10
 
-#: end of the name of a node that only makes pictures of tick topics. Nodes in one process send it the newest message
-#: of a topic, some ten times a second, instead of one in each tick, while no other process reads the topic
+#: end of the name of a node that only displays tick topics. Nodes in one process send it the newest message of a topic,
+#: some ten times a second, instead of one in each tick, while no other process reads the topic
 PICTURE_READER = "_pictures"
 
-#: after this time without a sign of life the device is taken for dead; DDS by itself takes 20 s
+#: lease after which a silent device counts as gone; the default of DDS is 20 s
 STATUS_LEASE = Duration(seconds=2)
 
 
 def tick_qos(mode: str) -> QoSProfile:
-    """For topics with one message a tick: nothing may be lost in lockstep, nothing may pile up in realtime."""
+    """Makes the profile of tick topics: in lockstep no message is lost, in realtime no queue builds up."""
     if mode == "lockstep":
         return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_ALL)
     return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=DEPTH)
 
 
 def tick_publisher_qos(mode: str, period: float | None = None) -> QoSProfile:
-    """As `tick_qos`; in realtime the last `KEPT_TICKS` stay for the recorder, should it be held up for a while.
+    """Makes `tick_qos` for a publisher; in realtime it keeps `KEPT_TICKS` messages for a recorder that is delayed.
 
     Args:
-        mode: of the loop.
-        period: in realtime a deadline of `DEADLINE_PERIODS` of it is offered [s]; None: no deadline.
+        mode: mode of the loop.
+        period: control period [s]; in realtime the deadline is `DEADLINE_PERIODS` periods. None: no deadline.
     """
     qos = tick_qos(mode)
     if mode != "lockstep":
@@ -53,12 +53,12 @@ def tick_publisher_qos(mode: str, period: float | None = None) -> QoSProfile:
 
 
 def recorder_qos() -> QoSProfile:
-    """For the recorder's subscriptions of tick topics, in both modes."""
+    """Makes the profile of the recorder's subscriptions to tick topics, in both modes."""
     return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_ALL)
 
 
 def latched_qos(depth: int = 1) -> QoSProfile:
-    """For descriptions and events: a late subscriber gets the last `depth` messages."""
+    """Makes the profile of descriptions and events: a late subscriber gets the last `depth` messages."""
     return QoSProfile(
         reliability=ReliabilityPolicy.RELIABLE,
         durability=DurabilityPolicy.TRANSIENT_LOCAL,
@@ -67,12 +67,12 @@ def latched_qos(depth: int = 1) -> QoSProfile:
     )
 
 
-#: longest wait at the end of a node until its readers have all messages [s]
+#: longest time that a node waits at its end for readers to acknowledge all messages [s]
 ACKNOWLEDGEMENT_TIMEOUT = 5.0
 
 
 def status_qos() -> QoSProfile:
-    """For the status of an experiment: latched, with a lease that tells subscribers when the device is gone."""
+    """Makes the profile of an experiment's status: latched, with a lease that expires when the device is gone."""
     qos = latched_qos()
     qos.liveliness = LivelinessPolicy.AUTOMATIC
     qos.liveliness_lease_duration = STATUS_LEASE
@@ -80,10 +80,10 @@ def status_qos() -> QoSProfile:
 
 
 def clock_qos() -> QoSProfile:
-    """For /clock: the newest time, as subscribers of ROS's clock ask for it."""
+    """Makes the profile of /clock: the newest time, as subscribers of ROS's clock request it."""
     return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=1)
 
 
 def display_qos() -> QoSProfile:
-    """For displays: diagnostics, joint states, wrenches, markers."""
+    """Makes the profile of topics for displays: diagnostics, joint states, wrenches, markers."""
     return QoSProfile(reliability=ReliabilityPolicy.RELIABLE, history=HistoryPolicy.KEEP_LAST, depth=DEPTH)

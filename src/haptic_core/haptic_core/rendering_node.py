@@ -1,10 +1,10 @@
 """Base of the rendering nodes: device state in, library step, command out.
 
-A subclass gives `parameter_file`, `command_mode`, `state_type` and three methods: `build` (library
+A subclass defines `parameter_file`, `command_mode`, `state_type` and three methods: `build` (library
 object from parameters), `render` (one step, fills `command`) and `fill_state` (its own state message).
-A node may also take the states of other nodes: `input_types` lists those that it understands, its parameter `inputs`
-those that it waits for before it computes a tick (docs/loop.md). There is no physics here, and no timer for the ticks:
-the device is the clock.
+A node may also use the states of other nodes: `input_types` lists the kinds that it understands, its parameter `inputs`
+the inputs that it waits for before it computes a tick (docs/loop.md). This module has no physics and no timer for the
+ticks: the device is the clock.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class RenderingNode(SuiteNode):
         parameter_file: YAML file of the node's own parameters.
         command_mode: "EFFORT", "WRENCH", "MOTION" or "NONE"; may be set before `configure`.
         state_type: message class of the topic `~/state`.
-        command: the message to fill in `render`; tick, stamp, source and mode are set by the base.
-        state: the message to fill in `fill_state`.
+        command: message to fill in `render`; the base class sets tick, stamp, source and mode.
+        state: message to fill in `fill_state`.
         input_types: inputs that the node understands, by kind.
-        forceless: parameters that may change while the node is active and do not act on its commands; a change of any
-            other leads the command to its new value within `change_time` (`haptic_core.change_ramp`).
+        forceless: parameters that may change while the node is active and do not act on its commands. After a change of
+            any other the command is blended to its new value within `change_time` (`haptic_core.change_ramp`).
         inputs: the tick's messages while `render` runs, by entry `node` or `node:kind` of the parameter; None if a
             delayed input has no message yet.
     """
@@ -69,7 +69,7 @@ class RenderingNode(SuiteNode):
         super().__init__(name, (_BASE_FILE, self.parameter_file), **node_options)
         self.command = DeviceCommand(source=self.get_name())
         self.state = self.state_type()
-        self._decoders = DeviceStateDecoder(), DeviceStateDecoder()  # one may hold the state that waits
+        self._decoders = DeviceStateDecoder(), DeviceStateDecoder()  # one keeps the state that waits for its inputs
         self._ticks = TickCounter()
         self.inputs: dict[str, Any] = {}
         self._waiting: DeviceState | None = None
@@ -79,9 +79,9 @@ class RenderingNode(SuiteNode):
 
     @abstractmethod
     def render(self, device: DeviceState) -> None:
-        """One library step: reads the device's state and fills `self.command`.
+        """Computes one step of the library: reads the device's state and fills `self.command`.
 
-        Raises InputError for a state that cannot be used; the command then is NONE.
+        Raises InputError for a state that cannot be used; then the command is NONE.
         """
 
     @abstractmethod
@@ -90,7 +90,7 @@ class RenderingNode(SuiteNode):
 
     @property
     def next_tick(self) -> int:
-        """Lowest tick of a device's state that the node accepts."""
+        """Lowest tick that the node accepts in a state of the device."""
         return self._ticks.last + 1
 
     def configure(self) -> None:
@@ -110,7 +110,9 @@ class RenderingNode(SuiteNode):
         if self.parameters["passivity"] != "off" and self._mode != commands.NONE:
             self._port = RenderingPort(self.get_name(), self._mode, self.parameters)
             self._balances = self.create_lifecycle_publisher(PassivityState, "~/passivity", qos)
-        self._leave = [self.take_ticks(DeviceState, "device_state", self._on_device_state, tick_qos(mode), ["device"])]
+        self._unsubscribe = [
+            self.take_ticks(DeviceState, "device_state", self._on_device_state, tick_qos(mode), ["device"])
+        ]
         self._connect_inputs(tick_qos(mode))
 
     def _names(self, parameter: str) -> list[str]:
@@ -129,7 +131,7 @@ class RenderingNode(SuiteNode):
         self._gathered = TickInputs(entries, self._names("delayed_inputs"), patient=patient)
         for entry, (message, topic) in topics.items():
             source = node_and_kind(entry)[0]
-            self._leave.append(self.take_ticks(message, topic, self._receiver(entry, message), qos, [source]))
+            self._unsubscribe.append(self.take_ticks(message, topic, self._receiver(entry, message), qos, [source]))
 
     def _receiver(self, entry: str, kind: type) -> Callable[[Any], None]:
         arrived = self._times[node_and_kind(entry)[0]]
@@ -143,7 +145,7 @@ class RenderingNode(SuiteNode):
                 taken = message
                 try:
                     check_state(message)
-                except InputError as error:  # the tick is answered all the same, with NONE
+                except InputError as error:  # the tick is still answered, with NONE
                     self.reject(error.kind, f"{entry}: {error}")
                     taken = InputError("unusable input", f"{entry}: {error}")
                 self._gathered.offer(entry, message.tick, taken)
@@ -154,11 +156,11 @@ class RenderingNode(SuiteNode):
         return receive
 
     def _consumed(self) -> dict[str, Any]:
-        """Publishers whose messages other nodes may take, by topic."""
+        """Returns the publishers whose messages can be inputs of other nodes, by topic."""
         return {"state": self._states} | ({} if self._port is None else {"passivity": self._balances})
 
-    def _unheard(self) -> list[str]:
-        """Consumers that do not yet receive their input from this node."""
+    def _unmatched_consumers(self) -> list[str]:
+        """Returns the consumers that do not yet receive their input from this node."""
         wanted: dict[str, list[str]] = {}
         for entry in self._names("consumers"):
             node, _, topic = entry.partition(":")
@@ -173,7 +175,7 @@ class RenderingNode(SuiteNode):
     def activate(self) -> None:
         """Announces the node as a source once the device, its consumers and the recorder are matched.
 
-        A tick that arrives before that is answered then.
+        A tick that arrives earlier is answered after the announcement.
         """
         self._ticks.reset()
         self._gathered.restart()
@@ -191,11 +193,11 @@ class RenderingNode(SuiteNode):
         )
 
     def _unmatched(self) -> str:
-        """Names of the nodes that do not yet receive what this node publishes; empty if all do."""
+        """Returns the names of the nodes that do not yet receive this node's messages; empty if all do."""
         recorded = self.parameters["recorded"]
         recorders = int(recorded and self._commands in self.transport.recorded_publishers([self._commands]))
         names = unrecorded(self, self.recorded_publishers()) if recorded else []
-        names += self._unheard()
+        names += self._unmatched_consumers()
         near = self.transport.local_subscribers(self._commands.topic_name)
         if self._commands.get_subscription_count() + len(near) <= recorders:
             names.append(f"a device on {self._commands.topic_name}")
@@ -204,7 +206,7 @@ class RenderingNode(SuiteNode):
     def _announce(self) -> None:
         if self.parameters["mode"] == "realtime":
             prepare_realtime()
-            if isinstance(self.transport, RosTopics):  # else the device's records their common thread
+            if isinstance(self.transport, RosTopics):  # else the device's flight recorder has their common thread
                 self._flight.start()
         self.publish_event(
             TickEvent.KIND_STATE, {"state": "active", "mode": self.command_mode, "parameters": self.parameters}
@@ -212,7 +214,7 @@ class RenderingNode(SuiteNode):
         self._compute()
 
     def _give_up(self, line: str) -> None:
-        """Ends the process, or returns to the state inactive where a manager has the lifecycle."""
+        """Ends the process, or deactivates the node if a lifecycle manager controls it."""
         if self.parameters["autostart"]:
             self.fail(line)
         else:
@@ -220,7 +222,7 @@ class RenderingNode(SuiteNode):
             self.trigger_deactivate()
 
     def deactivate(self) -> None:
-        """Waits until what was published has arrived."""
+        """Stops to answer, and waits until all published messages have arrived."""
         self._start_wait.cancel()
         self._flight.stop()
         if self._names("inputs") or self._names("consumers"):
@@ -232,11 +234,11 @@ class RenderingNode(SuiteNode):
     def cleanup(self) -> None:
         for publisher in self._tick_publishers():
             self.destroy_publisher(publisher)
-        for leave in self._leave:
-            leave()
+        for unsubscribe in self._unsubscribe:
+            unsubscribe()
 
     def recorded_publishers(self) -> list[Any]:
-        """Publishers of which the recorder needs each message; extend."""
+        """Returns the publishers of which the recorder needs each message; extend."""
         return self._tick_publishers()
 
     def _tick_publishers(self) -> list[Any]:
@@ -262,7 +264,7 @@ class RenderingNode(SuiteNode):
         try:
             device = self._decoders[0].decode(data) if isinstance(data, bytes) else data
             if device.tick == 0 < self._ticks.last:
-                check_device_state(device, None)  # garbage is no new start
+                check_device_state(device, None)  # a malformed message is not a new start
                 self._check_period(device)
                 self._begin_again()
             self._ticks.accept(device.tick)
@@ -291,7 +293,7 @@ class RenderingNode(SuiteNode):
         self.publish_event(TickEvent.KIND_RESET, {"because": "the device has started anew"})
 
     def _compute(self) -> None:
-        """Answers the device's state that waits, if all its inputs are there."""
+        """Answers the device's state that waits, if all its inputs have arrived."""
         device = self._waiting
         if device is None or self.waiting_for or (self._gathered.names and self._gathered.missing(device.tick)):
             return
@@ -315,7 +317,7 @@ class RenderingNode(SuiteNode):
             command.mode = self._mode
             self._check_answer()
             if device.status != DeviceState.STATUS_OK:
-                self._ramp.cancel()  # the device itself leads what comes after its stop in
+                self._ramp.cancel()  # after its stop the device has a ramp of its own
             self._ramp.apply(command)
         except InputError as error:
             command.mode = commands.NONE
@@ -344,7 +346,7 @@ class RenderingNode(SuiteNode):
         self.report_soon()
 
     def _look_back(self, status: int) -> None:
-        """Says which of the last ticks took longest when the device has just stopped."""
+        """Logs the longest of the last ticks when the device has just stopped."""
         if status != self._device_status:
             self._device_status = status
             longest = self._flight.longest()
@@ -352,7 +354,7 @@ class RenderingNode(SuiteNode):
                 self.get_logger().error(f"the device has stopped; longest of the last ticks: {longest}")
 
     def _check_answer(self) -> None:
-        """Refuses an answer that is not finite; what was computed with it is not finite either, and starts anew."""
+        """Refuses an answer that is not finite, and resets the node, whose state may not be finite either."""
         c = self.command
         try:
             commands.check_command(c, len(c.joint_effort or c.joint_position or c.joint_velocity))
@@ -362,7 +364,7 @@ class RenderingNode(SuiteNode):
             raise InputError("no answer", f"{error}; reset") from None
 
     def _note_published(self) -> None:
-        """Notes the time of the first message for other nodes in this tick."""
+        """Stores the time of the first message for other nodes in this tick."""
         if self._noted != self.tick:
             self._noted = self.tick
             self._times["published"].add(self.tick)

@@ -1,4 +1,4 @@
-"""The port of a rendering node: messages to `passivity` and back, on the data of the tick."""
+"""Port of a rendering node: connects messages of a tick with `haptic_math.passivity`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
 
 
 def rule_of(parameters: dict[str, Any]) -> PassivityRule:
-    """Limits of a rendering node's port, from its parameters."""
+    """Makes the rule of a rendering node's port from the node's parameters."""
     names = ("initial_energy", "device_damping", "largest_damping", "largest_force")
     return PassivityRule(
         parameters["period"],
@@ -26,17 +26,17 @@ def rule_of(parameters: dict[str, Any]) -> PassivityRule:
 
 
 class RenderingPort:
-    """The port of a rendering node at the device: joint efforts, a wrench at the tool, or the tool's motion.
+    """Port between a rendering node and the device: joint efforts, a wrench at the tool, or the tool's motion.
 
     In each tick `arrive` comes before the node's step and `hold` after it.
 
     Args:
-        name: of the node.
-        mode: of its commands, EFFORT, WRENCH or MOTION.
-        parameters: of the node.
+        name: name of the node.
+        mode: mode of its commands, EFFORT, WRENCH or MOTION.
+        parameters: parameters of the node.
 
     Attributes:
-        message: haptic_msgs/PassivityState of the tick; header and tick are the caller's.
+        message: haptic_msgs/PassivityState of the tick; the caller sets header and tick.
     """
 
     def __init__(self, name: str, mode: int, parameters: dict[str, Any]) -> None:
@@ -45,7 +45,7 @@ class RenderingPort:
         self._delay = parameters["passivity_delay"] + (parameters["mode"] == "realtime")
         self._rule = rule_of(parameters)
         self._joints = -1
-        self._told_wrench = Wrench()
+        self._reduced_wrench = Wrench()
         self._undamped: Sequence[float] | None = None
         self.restart()
 
@@ -65,25 +65,25 @@ class RenderingPort:
 
         Args:
             device: checked state.
-            command: last command of the node; the damper's part is removed from it.
+            command: last command of the node, from which the damper's force is removed.
 
         Returns:
-            The state for the node's step; for a MOTION node the user's force in it is reduced by the damper.
+            State for the node's step. For a MOTION node the damper has reduced the user's force in it.
         """
         if self._undamped is not None:
             self._write(command, self._undamped)
             self._undamped = None
-        place: Sequence[float]
+        position: Sequence[float]
         if self._mode == commands.EFFORT:
-            place = device.joint_position.tolist()
-            if len(place) != self._joints:
-                self._joints = len(place)
+            position = device.joint_position.tolist()
+            if len(position) != self._joints:
+                self._joints = len(position)
                 self.restart()
-            moved: Sequence[float] = [now - then for now, then in zip(place, self._last or place, strict=True)]
+            moved: Sequence[float] = [now - then for now, then in zip(position, self._last or position, strict=True)]
         else:
-            place = _pose(device)
-            moved = tool_motion(self._last or place, place)
-        self._last = place
+            position = _pose(device)
+            moved = tool_motion(self._last or position, position)
+        self._last = position
         if isinstance(self._port, ImpedancePort):
             self._port.arrive(moved)
             return device
@@ -92,13 +92,13 @@ class RenderingPort:
         told = self._port.damped_force(user, self._velocity(device))
         if told is user:
             return device
-        set_wrench(self._told_wrench, np.asarray(told))
-        seen = copy.copy(device)  # the state may be others', too
-        seen.tool_wrench = self._told_wrench
+        set_wrench(self._reduced_wrench, np.asarray(told))
+        seen = copy.copy(device)  # other nodes may use this state, too
+        seen.tool_wrench = self._reduced_wrench
         return seen
 
     def hold(self, device: DeviceState, command: DeviceCommand) -> None:
-        """Adds the damper to the tick's command, and stores the force that is held from now on."""
+        """Adds the damper's force to the tick's command, and stores the force that acts from now on."""
         port = self._port
         if isinstance(port, ImpedancePort):
             if device.status != DeviceState.STATUS_OK or command.mode == commands.NONE:

@@ -1,18 +1,17 @@
 """Limits of the commands to a device, simulated or real, and a ramp after a stop. No ROS import.
 
-u_k are the commanded joint efforts at tick k, T the period, u'_k the efforts that act. After a stop, j ticks after the
-first command that is not zero, and with the engagement time tau,
+u_k are the commanded joint efforts at tick k, T the period, u'_k the efforts that act, tau the engagement time. At j
+ticks after the first command after a stop that is not zero,
 
     s_k  = min(1, j T / tau)                                    engagement
     w_k  = min(max(s_k u_k, -u_max), u_max)                     effort
     u'_k = min(max(w_k, u'_{k-1} - r T), u'_{k-1} + r T)        force rate r
 
-A commanded position p is blended from the tool's measured position at j = 0, p_0 + s (p - p_0) (quaternions:
-normalised); rates are multiplied by s, joint velocities are cut off at their limits, and positions are brought back
-into the workspace.
+A commanded position p is blended from the tool's measured position p_0 at j = 0: p_0 + s (p - p_0) (quaternions are
+normalised). Rates are multiplied by s, joint velocities are clipped to their limits, and positions to the workspace.
 
 The measured state is checked after every period: a joint faster than its limit, or a tool outside the workspace, stops
-the device. So does a command that is not finite. A command within all limits is unchanged to the last bit.
+the device. A command that is not finite stops it, too. A command within all limits is unchanged to the last bit.
 """
 
 from __future__ import annotations
@@ -46,14 +45,15 @@ class SafetyError(HapticError):
 
 @dataclass(frozen=True)
 class SafetyLimits:
-    """Limits from a device's description; infinite where it gives none.
+    """Limits from a device's description; infinite if it has none.
 
     Attributes:
         joints: names of the n joints.
         effort: (n,) largest effort [N m] or [N].
         effort_rate: (n,) fastest change of the effort [N m/s] or [N/s].
         velocity: (n,) largest speed [rad/s] or [m/s].
-        lower, upper: (n,) bounds of commanded positions [rad] or [m]; measured positions end at the mechanical stops.
+        lower, upper: (n,) bounds of commanded positions [rad] or [m]; measured positions are limited by the mechanical
+            stops.
         workspace: lower and upper corner (3,) of the box in the base frame that the tool point must not leave [m].
 
     Raises:
@@ -90,16 +90,16 @@ class SafetyLayer:
     """Limits one device's commands, tick by tick.
 
     Args:
-        limits: of the device.
-        period: T [s].
-        engagement_time: tau of the ramp after a stop; 0: commands act at once [s].
+        limits: limits of the device.
+        period: control period T [s].
+        engagement_time: tau of the ramp after a stop [s]; 0: commands act at once.
 
     Attributes:
-        limited: of the last tick, sum of the bits of DeviceState.limited.
+        limited: sum of the bits of DeviceState.limited in the last tick.
         counts: ticks in which each limit acted, by name.
 
     Raises:
-        ParameterError: period or time cannot be used.
+        ParameterError: period or engagement time is out of range.
     """
 
     def __init__(self, limits: SafetyLimits, *, period: float, engagement_time: float = 0.0) -> None:
@@ -122,13 +122,13 @@ class SafetyLayer:
         self._start = np.zeros(0), np.zeros(0)
 
     def disengage(self) -> None:
-        """Notes that the device is in its safe state: later commands are ramped in."""
+        """Restarts the ramp for later commands, because the device is in its safe state."""
         self._last = [0.0] * len(self._last)
         self._ramp = 0
         self.limited = 0
 
     def _scale(self) -> float:
-        """s of this tick; the ramp goes on by one tick."""
+        """Returns s of this tick and advances the ramp by one tick."""
         if self._ramp is None:
             return 1.0
         if self._ramp >= self._ramp_ticks:
@@ -177,9 +177,9 @@ class SafetyLayer:
         """Limits a motion command for the next period. Returns the command itself if it is within limits.
 
         Args:
-            command: None: hold.
-            pose: measured, of the tool (7,).
-            position: measured, of the joints (n,).
+            command: motion command; None: hold the position.
+            pose: measured pose of the tool (7,).
+            position: measured positions of the joints (n,).
 
         Raises:
             SafetyError: a number is not finite.
@@ -208,8 +208,8 @@ class SafetyLayer:
         if start[3:7] @ wanted[3:7] < 0.0:  # the same rotation by the shorter path
             wanted[3:7] *= -1.0
         wanted += (1.0 - s) * (start - wanted)
-        length = math.sqrt(float(wanted[3:7] @ wanted[3:7]))
-        wanted[3:7] = wanted[3:7] / length if length > 0.0 else start[3:7]
+        norm = math.sqrt(float(wanted[3:7] @ wanted[3:7]))
+        wanted[3:7] = wanted[3:7] / norm if norm > 0.0 else start[3:7]
         q, rate = command.joint_position, command.joint_velocity
         return replace(
             command,
@@ -241,8 +241,8 @@ class SafetyLayer:
         """Checks the measured state.
 
         Args:
-            velocity: of the joints (n,) [rad/s] or [m/s].
-            place: of the tool point in the base frame; the first three numbers count [m].
+            velocity: velocities of the joints (n,) [rad/s] or [m/s].
+            place: position (3,) of the tool point in the base frame [m]; further numbers, as in a pose, are ignored.
 
         Raises:
             SafetyError: a joint is too fast, the tool is outside the workspace, or a number is not finite.

@@ -1,7 +1,7 @@
-"""A sampled spring-damper wall as a test of `passivity`: the observer's verdict, and the motion of a mass at the wall.
+"""A sampled spring-damper wall as a test of `haptic_math.passivity`: observed energy, and motion of a mass at the wall.
 
-The wall answers the position x_k with the force -K x_k - B (x_k - x_(k-1))/T, held for one period. The device is a mass
-m with physical damping b; between the samples it moves exactly as its differential equation says.
+At position x_k the wall exerts the force -K x_k - B (x_k - x_(k-1))/T for one period. The device is a mass m with
+physical damping b, whose differential equation is solved exactly between the samples.
 """
 
 from __future__ import annotations
@@ -13,16 +13,19 @@ from functools import cache
 
 import numpy as np
 
+from haptic_files.moved_modules import renamed
 from haptic_math.passivity import ImpedancePort, PassivityRule
 
-#: samples of the prescribed motions, and how often they go to and fro in them: from almost still to the sampling limit;
-#: the first, and the last below, are long, so that their start from rest does not count
+__getattr__ = renamed(__name__, {"says_passive": "is_observed_passive"})
+
+#: numbers of samples and of oscillations of the prescribed motions, from almost still to the sampling limit; the first,
+#: and the last in `_motions`, are so long that the start from rest does not matter
 _MOTIONS = ((4000, 2), (400, 20), (400, 50), (400, 100), (400, 150), (400, 180))
 
 
 @dataclass(frozen=True)
 class Wall:
-    """A wall and the device before it.
+    """A wall and the device that touches it.
 
     Attributes:
         stiffness: K [N/m].
@@ -37,19 +40,19 @@ class Wall:
     period: float
 
     def force(self, position: float, before: float) -> float:
-        """On the device, at a position and one of the sample before [N]."""
+        """Computes the force on the device [N] from its position and that of the previous sample [m]."""
         return -self.stiffness * position - self.damping * (position - before) / self.period
 
 
 @cache
 def _motions() -> tuple[tuple[float, ...], ...]:
-    """Motions that start at the wall's surface [m]; the device moves evenly between the samples."""
-    waves = [1e-3 * np.sin(2.0 * np.pi * turns * np.arange(n + 1) / n) for n, turns in _MOTIONS]
+    """Returns motions that start at the wall's surface, as sampled positions [m], linear between the samples."""
+    waves = [1e-3 * np.sin(2.0 * np.pi * cycles * np.arange(n + 1) / n) for n, cycles in _MOTIONS]
     return tuple(tuple(x.tolist()) for x in [*waves, 1e-3 * (np.arange(4001) % 2)])
 
 
 def lowest_energy(wall: Wall) -> float:
-    """The lowest energy that the observer sees at wall and device damping in the worst of the motions [J]."""
+    """Returns the lowest energy [J] that the observer computes for wall and device damping in the worst motion."""
     lowest = 0.0
     for motion in _motions():
         port = ImpedancePort(PassivityRule(wall.period, device_damping=wall.device_damping), (1.0,))
@@ -61,23 +64,23 @@ def lowest_energy(wall: Wall) -> float:
     return lowest
 
 
-def says_passive(wall: Wall) -> bool:
-    """Whether the observer calls the wall passive; energies below 1e-9 of the wall's own are rounding."""
+def is_observed_passive(wall: Wall) -> bool:
+    """Returns whether the observer finds the wall passive; energies below 1e-9 of the wall's own count as rounding."""
     return lowest_energy(wall) > -1e-9 * (wall.stiffness + wall.device_damping / wall.period) * 1e-6
 
 
 def observed_limit(damping: float, device_damping: float, period: float) -> float:
-    """The stiffest wall that the observer calls passive [N/m], by bisection to a 4000th of 2 b/T; 0 if none is."""
+    """Finds the largest stiffness [N/m] that the observer finds passive, by bisection to 2 b/T/4000; 0 if none is."""
     low, high = 0.0, 2.0 * device_damping / period
     for _ in range(12):
         middle = 0.5 * (low + high)
-        passive = says_passive(Wall(middle, damping, device_damping, period))
+        passive = is_observed_passive(Wall(middle, damping, device_damping, period))
         low, high = (middle, high) if passive else (low, middle)
     return low
 
 
 def is_stable(wall: Wall, mass: float) -> bool:
-    """Whether a mass [kg] in lasting contact with the wall comes to rest: eigenvalues of the sampled loop."""
+    """Returns whether a mass [kg] in lasting contact with the wall comes to rest (eigenvalues of the sampled loop)."""
     (a, c), (d, e) = transition(wall, mass)
     K, rate = wall.stiffness, wall.damping / wall.period
     A = np.array([[1.0 - d * (K + rate), a, d * rate], [-e * (K + rate), c, e * rate], [1.0, 0.0, 0.0]])
@@ -85,22 +88,26 @@ def is_stable(wall: Wall, mass: float) -> bool:
 
 
 def transition(wall: Wall, mass: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Changes of position and velocity in one period per unit velocity and per unit held force: m x'' + b x' = F."""
+    """Computes the transition of m x'' + b x' = F over one period with constant F.
+
+    Returns:
+        (displacement, velocity) after the period per unit initial velocity, and per unit force.
+    """
     b, T = wall.device_damping, wall.period
     decay = math.exp(-b * T / mass)
-    way = (1.0 - decay) * mass / b
-    return (way, decay), ((T - way) / b, (1.0 - decay) / b)
+    displacement = (1.0 - decay) * mass / b
+    return (displacement, decay), ((T - displacement) / b, (1.0 - decay) / b)
 
 
 @dataclass(frozen=True)
 class Contact:
-    """A mass that hits the wall, is pressed against it, and may be kept passive by a controller.
+    """A mass that hits the wall with a constant force towards it.
 
     Attributes:
         mass: m [kg].
-        speed: at the surface [m/s].
+        speed: speed at the surface [m/s].
         press: force towards the wall [N].
-        duration: of the run [s].
+        duration: duration of the simulation [s].
     """
 
     mass: float
@@ -114,10 +121,10 @@ class Outcome:
     """The result of a contact.
 
     Attributes:
-        speed: the largest one in the last quarter of the run [m/s].
-        injected: the largest damping that was added [N s/m].
-        damper: the largest force of the controller [N].
-        lowest: energy at the port [J].
+        speed: largest speed in the last quarter of the simulation [m/s].
+        injected: largest damping that the controller added [N s/m].
+        damper: largest force of the controller [N].
+        lowest: lowest energy at the port [J].
     """
 
     speed: float
@@ -127,7 +134,7 @@ class Outcome:
 
 
 def touch(wall: Wall, contact: Contact, rule: PassivityRule) -> Outcome:
-    """Simulates a mass that hits the wall, whose force is never attractive."""
+    """Simulates a mass that hits the wall, with the port of a rule; the wall's force is never attractive."""
     (a, c), (d, e) = transition(wall, contact.mass)
     port = ImpedancePort(rule, (1.0,))
     x, v, before = 0.0, contact.speed, 0.0
@@ -152,10 +159,10 @@ class Column:
 
     Attributes:
         damping: B [N s/m].
-        stiffnesses: K of each [N/m].
-        device_damping, period: as of `Wall`.
-        contact: contact law of the walls.
-        rules: of the ports; a map for each.
+        stiffnesses: K of each wall [N/m].
+        device_damping, period: as in `Wall`.
+        contact: simulated contact.
+        rules: rules of the ports; each gives one map.
     """
 
     damping: float
@@ -166,11 +173,11 @@ class Column:
     rules: Sequence[PassivityRule]
 
     def walls(self) -> Iterator[Wall]:
-        """From soft to stiff."""
+        """Returns the walls in the order of `stiffnesses`."""
         return (Wall(K, self.damping, self.device_damping, self.period) for K in self.stiffnesses)
 
     def run(self) -> dict[str, np.ndarray]:
-        """`passive` (n,), `stable` (n,), `limit` (), and by rule and wall `speed`, `injected`, `damper`, `lowest`."""
+        """Computes `passive` (n,), `stable` (n,), `limit` () and, of shape (rules, n), the values of `Outcome`."""
         outcomes = [[touch(wall, self.contact, rule) for wall in self.walls()] for rule in self.rules]
         result = {
             name: np.array([[getattr(outcome, name) for outcome in row] for row in outcomes])
@@ -178,7 +185,7 @@ class Column:
         }
         return {
             **result,
-            "passive": np.array([says_passive(wall) for wall in self.walls()]),
+            "passive": np.array([is_observed_passive(wall) for wall in self.walls()]),
             "stable": np.array([is_stable(wall, self.contact.mass) for wall in self.walls()]),
             "limit": np.array(observed_limit(self.damping, self.device_damping, self.period)),
         }

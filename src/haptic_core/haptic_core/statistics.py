@@ -7,12 +7,12 @@ from collections import Counter
 
 import numpy as np
 
-#: durations that a node's diagnostics look at; all of a large window would hold a tick up
+#: durations that a node's diagnostics use; all of a large window would delay a tick
 RECENT = 1000
 
 
 class TimeStatistics:
-    """Percentiles of the last `size` durations, kept without allocation.
+    """Percentiles of the last `size` durations, stored without allocation.
 
     Args:
         size: number of durations in the window.
@@ -23,40 +23,40 @@ class TimeStatistics:
         self.count = 0
 
     def add(self, nanoseconds: int) -> None:
-        """Takes one duration [ns]."""
+        """Adds one duration [ns]."""
         self._window[self.count % len(self._window)] = nanoseconds
         self.count += 1
 
     def percentiles(self, *percent: float, last: int | None = None) -> list[float]:
-        """Percentiles [s] of the durations in the window, or of the `last` ones; zeros while it is empty."""
+        """Computes percentiles [s] of the durations in the window, or of the `last` ones; zeros if it is empty."""
         window, end = self._window, self.count % len(self._window)
         n = min(self.count, len(window), last or self.count)
         if not n:
             return [0.0 for _ in percent]
         rising = np.sort(np.concatenate((window[max(0, end - n) : end], window[len(window) - max(0, n - end) :])))
-        places = (n - 1) / 100.0 * np.array(percent)
-        return (1e-9 * np.interp(places, np.arange(n), rising)).tolist()  # type: ignore[no-any-return]
+        ranks = (n - 1) / 100.0 * np.array(percent)
+        return (1e-9 * np.interp(ranks, np.arange(n), rising)).tolist()  # type: ignore[no-any-return]
 
 
 class TickTimes:
-    """Times at which the last ticks were published or arrived, on the machine's steady clock, common to its processes.
+    """Times at which the last ticks were published or arrived, on the steady clock that all processes share.
 
     Args:
-        size: number of ticks that are kept.
+        size: number of ticks to store.
     """
 
     def __init__(self, size: int = 1000) -> None:
         self._ticks, self._times = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
 
     def add(self, tick: int) -> None:
-        """Notes the present time for a tick; a number beyond all ticks is left out."""
+        """Stores the present time for a tick; ticks of 2^63 and more are ignored."""
         if tick >> 63:
             return
-        place = tick % len(self._ticks)
-        self._ticks[place], self._times[place] = tick, time.monotonic_ns()
+        slot = tick % len(self._ticks)
+        self._ticks[slot], self._times[slot] = tick, time.monotonic_ns()
 
     def lists(self) -> tuple[list[int], list[int]]:
-        """Ticks, rising, and their times [ns]."""
+        """Returns the stored ticks in ascending order, and their times [ns]."""
         order = np.argsort(self._ticks)[np.sum(self._ticks < 0) :]
         return self._ticks[order].tolist(), self._times[order].tolist()
 
@@ -74,7 +74,7 @@ class Rejections:
         self._last: dict[str, float] = {}
 
     def add(self, kind: str, now: float) -> bool:
-        """Counts one rejection at the steady time `now` [s]; True when it is to be logged."""
+        """Counts one rejection at the steady time `now` [s]; returns whether it is to be logged."""
         self.counts[kind] += 1
         if now - self._last.get(kind, float("-inf")) < self._interval:
             return False

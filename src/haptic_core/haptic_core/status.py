@@ -10,7 +10,7 @@ from rclpy.node import Node
 from haptic_core.qos import display_qos, status_qos
 from haptic_core.start.matching import RECORDER
 
-#: summaries that a node may be silent for; nodes report as often as the one that sums up
+#: summaries during which a node may be silent; all nodes report at the same rate
 PATIENCE = 3
 
 _LEVELS = (DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE)
@@ -20,9 +20,9 @@ class ExperimentStatus:
     """The newest diagnostics of the nodes of one experiment.
 
     Args:
-        name: of the experiment: the device's namespace.
-        device: fully qualified name of the node that sums up, without the leading slash.
-        others: those of the nodes that are expected beside it.
+        name: name of the experiment: the device's namespace.
+        device: fully qualified name of the device's node, without the leading slash.
+        others: fully qualified names of the other expected nodes.
     """
 
     def __init__(self, name: str, device: str, others: Sequence[str]) -> None:
@@ -31,19 +31,20 @@ class ExperimentStatus:
         self._silent = dict.fromkeys((device, *others), 0)
 
     def take(self, status: DiagnosticStatus) -> None:
-        """Takes the diagnostics of a node; others than those expected are left aside."""
+        """Stores the diagnostics of a node; those of unexpected nodes are ignored."""
         if status.name in self._silent:
             self._newest[status.name] = status
             self._silent[status.name] = 0
 
     def ended(self, why: str) -> DiagnosticStatus:
-        """The status of an experiment that does not go on."""
+        """Makes the status of an experiment that has ended, with the reason as its message."""
         return DiagnosticStatus(level=DiagnosticStatus.STALE, name=self._name, hardware_id=self._name, message=why)
 
     def summary(self) -> DiagnosticStatus:
-        """The worst level, and the messages of all nodes that are not OK, worst first, the device before others.
+        """Makes a status with the worst level and the messages of all nodes that are not OK, worst first.
 
-        Values: `missed ticks` and `safe state` are the device's, `rejections` those of all nodes; then one line a node.
+        Its values are `missed ticks` and `safe state` of the device, `rejections` of all nodes, and the message of each
+        node.
         """
         found: list[tuple[int, str]] = []
         lines: dict[str, str] = {}
@@ -83,10 +84,10 @@ class StatusTopic:
     """The topic `status` in a node's namespace: one status of an experiment, from the diagnostics of its nodes.
 
     Args:
-        node: that publishes it, whenever the device reports.
+        node: node that publishes the topic, whenever the device reports.
         device: name of the device's node; if it is `node` itself, `node` calls `report`.
         sources: names of the nodes that must answer the device.
-        recorded: there is a recorder, which reports, too.
+        recorded: whether there is a recorder, which reports, too.
     """
 
     def __init__(self, node: Node, device: str, sources: Sequence[str], *, recorded: bool) -> None:
@@ -107,7 +108,7 @@ class StatusTopic:
                 self._status.take(status)
 
     def report(self, status: DiagnosticStatus) -> None:
-        """Takes the diagnostics of the device, and publishes the status of the experiment."""
+        """Stores the diagnostics of the device, and publishes the status of the experiment."""
         self._status.take(status)
         self._publisher.publish(self._status.summary())
 
@@ -116,7 +117,7 @@ class StatusTopic:
         self._publisher.publish(self._status.ended(why))
 
     def destroy(self) -> None:
-        """Takes the topic away."""
+        """Destroys publisher and subscription."""
         self._node.destroy_subscription(self._nodes)
         self._node.destroy_publisher(self._publisher)
 

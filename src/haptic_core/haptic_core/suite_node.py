@@ -44,7 +44,7 @@ _ROS_OWN = {"use_sim_time", "start_type_description_service"}
 
 
 def given_parameters(node: Node) -> dict[str, Any]:
-    """Values of the parameters that the user gave to a node that declares them from overrides."""
+    """Returns the values of the parameters that the user gave to a node, which declares them from overrides."""
     return {
         name: parameter.value
         for name, parameter in node.get_parameters_by_prefix("").items()
@@ -55,25 +55,25 @@ def given_parameters(node: Node) -> dict[str, Any]:
 class SuiteNode(LifecycleNode):
     """A lifecycle node whose parameters are declared by YAML files.
 
-    Parameters are checked when they are declared and again, all at once, when they are set; a change
-    is applied between ticks, whole or not at all, and published as a TickEvent. Parameters that name files are fixed
+    Parameters are checked when they are declared and again, all together, when they are set. A change is applied
+    between ticks, completely or not at all, and published as a TickEvent. Parameters that name files are fixed
     from configure to cleanup: a change is refused before any file is opened.
 
     Args:
         name: default name of the node.
         parameter_files: YAML files of `haptic_core.parameters`; later files may not repeat a name.
-        transport: carries the messages of tick topics; None: ROS topics.
-        **node_options: passed on to rclpy (context, parameter_overrides, namespace).
+        transport: transport of the messages of tick topics; None: ROS topics.
+        **node_options: options for rclpy (context, parameter_overrides, namespace).
 
     Attributes:
-        transport: as given.
+        transport: transport of the messages of tick topics.
         specs: declared parameters.
-        configured: the node has what `build` made; true from configure to cleanup.
-        active: the node answers.
+        configured: true from configure to cleanup, while the node has an object of `build`.
+        active: true while the node answers.
         parameters: current values, checked.
         waiting_for: condition that the active node awaits before it begins its work; empty: none.
-        finished: the node has done its work and the process may end.
-        exit_code: exit code that the process then returns.
+        finished: true when the node has done its work and the process may end.
+        exit_code: exit code of the process.
     """
 
     def __init__(
@@ -116,20 +116,20 @@ class SuiteNode(LifecycleNode):
     def build(self, parameters: dict[str, Any]) -> Any:
         """Makes the object that does the node's work from checked parameters.
 
-        Called at configure and, beside the object in use, when parameters are about to change after it; it
-        must not touch the node. Raises ValueError (HapticError) to refuse.
+        Called at configure and, while the last object is still in use, before parameters change. It must not modify
+        the node. Raises ValueError (HapticError) to refuse.
         """
 
     @abstractmethod
     def install(self, built: Any) -> None:
-        """Puts an object made by `build` to use; it takes over the state of the one in use."""
+        """Replaces the object in use by one of `build`, which takes over its state."""
 
     @abstractmethod
     def reset(self) -> None:
         """Brings the node's state back to its start, between ticks."""
 
     def restart(self) -> None:
-        """Resets the node and what a base class keeps beside it; extend."""
+        """Resets the node and the states of its base classes; extend."""
         self.reset()
 
     # ---- parameters -------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class SuiteNode(LifecycleNode):
         return values
 
     def _spec(self, name: str) -> ParameterSpec | None:
-        """The declaration of a parameter, of a nested one that of its list; None: it is ROS's own."""
+        """Returns the declaration of a parameter, or of the list of a nested one; None for a parameter of ROS."""
         return self.specs.get(name) or nested_spec(self.specs, name)
 
     def _on_set_parameters(self, changes: list[Parameter]) -> SetParametersResult:
@@ -172,7 +172,7 @@ class SuiteNode(LifecycleNode):
         return SetParametersResult(successful=True)
 
     def _check_files_unchanged(self, changes: list[Parameter]) -> None:
-        """Refuses a change of a parameter that names a file while the node is configured, whatever file it names."""
+        """Refuses any change of a parameter that names a file while the node is configured."""
         for change in changes if self.configured else ():
             name, spec = change.name, self._spec(change.name)
             if spec and spec.file and change.value != self.parameters.get(name):
@@ -191,7 +191,7 @@ class SuiteNode(LifecycleNode):
         """Configures the node if its parameter `autostart` is true.
 
         Raises:
-            HapticError: the transition was refused; the reason is already in the log.
+            HapticError: the transition was refused; the reason is in the log.
         """
         self._start(self.trigger_configure)
 
@@ -216,7 +216,7 @@ class SuiteNode(LifecycleNode):
         self.transport.refresh()
         self.active = result == TransitionCallbackReturn.SUCCESS
         if self.active:
-            self.report_diagnostics(0.0)  # a first one takes 20 ms: not within a tick
+            self.report_diagnostics(0.0)  # the first report takes 20 ms, too long within a tick
         return result
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -242,7 +242,7 @@ class SuiteNode(LifecycleNode):
         except (ValueError, OSError, HapticError) as error:
             self.get_logger().error(f"{step.__name__} refused: {error}")
             return TransitionCallbackReturn.FAILURE
-        except Exception:  # an error in the code of a device or renderer, which rclpy would drop
+        except Exception:  # an error in the code of a device or renderer, which rclpy would not show
             self.get_logger().error(f"{step.__name__} failed:\n{traceback.format_exc()}")
             return TransitionCallbackReturn.ERROR
         return TransitionCallbackReturn.SUCCESS
@@ -258,12 +258,12 @@ class SuiteNode(LifecycleNode):
         """Stops to answer; extend."""
 
     def cleanup(self) -> None:
-        """Gives back what `configure` took; extend."""
+        """Releases the resources of `configure`; extend."""
 
     # ---- events, rejections, diagnostics ----------------------------------------------------------
 
     def publish_event(self, kind: str, detail: dict[str, Any]) -> None:
-        """Publishes a change that acts before the next tick, to be recorded and replayed."""
+        """Publishes a change that acts before the next tick, for recording and replay."""
         event = self._event
         event.tick = self.tick + 1
         lockstep = self.parameters["mode"] == "lockstep"
@@ -292,12 +292,12 @@ class SuiteNode(LifecycleNode):
         """Subscribes to a tick topic: serialised messages, or message objects if all its sources share the process.
 
         Returns:
-            Function that ends the subscription.
+            Function that unsubscribes.
         """
         return self.transport.subscribe(self, kind, topic, callback, qos, sources)
 
     def deadline_events(self, topic: str) -> PublisherEventCallbacks:
-        """Counts the deadlines that a publisher of this topic misses while the node is active."""
+        """Makes callbacks that count the deadlines that a publisher of this topic misses while the node is active."""
 
         def count(event: Any) -> None:
             if self.active:
@@ -310,7 +310,7 @@ class SuiteNode(LifecycleNode):
         self.transport.publish(publisher, message)
 
     def ticks_between(self, rate: float) -> int:
-        """Number of ticks from one message at a rate [Hz] to the next, at least 1."""
+        """Returns the number of ticks between messages at a rate [Hz], at least 1."""
         return max(1, round(1.0 / (rate * self.parameters["period"])))
 
     def reject(self, kind: str, message: str) -> None:
@@ -323,7 +323,7 @@ class SuiteNode(LifecycleNode):
         """Publishes rate, compute time and rejections, at most once per `interval` of wall time [s].
 
         Returns:
-            Whether they were published now.
+            True if the diagnostics were published.
         """
         now = time.monotonic()
         then, tick = self._diagnosed
@@ -355,7 +355,7 @@ class SuiteNode(LifecycleNode):
         return True
 
     def report_soon(self) -> None:
-        """Calls `report_diagnostics` each second; the report, which takes half a tick, waits until no message does."""
+        """Calls `report_diagnostics` once a second, when no message waits: the report takes half a tick."""
         age = time.monotonic() - self._diagnosed[0]
         if age >= 2.0:  # the transport was never idle
             self.report_diagnostics()
@@ -368,18 +368,18 @@ class SuiteNode(LifecycleNode):
         self.report_diagnostics()
 
     def reported(self, status: DiagnosticStatus) -> None:
-        """Called with the diagnostics that were just published; extend."""
+        """Receives the diagnostics that were just published; extend."""
 
     def diagnostic_values(self) -> dict[str, Any]:
-        """More lines for the diagnostics; extend."""
+        """Returns further values for the diagnostics; extend."""
         return {}
 
     def trouble(self) -> str:
-        """The reason for which the node does not do its work; empty if it does."""
+        """Returns the reason why the node does not do its work; empty if it does."""
         return ""
 
     def _health(self, ticks: int, missed: int) -> tuple[bytes, str]:
-        """Level and message of the diagnostics: of what came since the last ones, `ticks` ticks ago."""
+        """Returns level and message of the diagnostics for the `ticks` ticks since the last diagnostics."""
         rejected = self.rejections.counts.total()
         before, self._troubles = self._troubles, (missed, rejected)
         counts = [max(0, now - then) for now, then in zip(self._troubles, before, strict=True)]

@@ -1,9 +1,9 @@
 """Inputs of a node from other nodes: messages of a tick, gathered until the tick can be computed. No ROS.
 
-An input is the state of another node at the same tick, or, where the graph of an experiment would be a cycle, that of
-the tick before: then the input is delayed. A tick is ready when the message of every input is there. After a gap
-(realtime: the device does not wait) a delayed input may be older than one tick; it is used for a limited number of
-ticks, and after that there is none, as at the start, until it comes again.
+An input is the state of another node at the same tick. A delayed input, which breaks a cycle in the graph of an
+experiment, is the state at the previous tick. A tick is ready when the message of every input has arrived. After a gap
+(realtime: the device does not wait) a delayed input may be older than one tick. It is used for a limited number of
+ticks; then the input is missing, as at the start, until the next message arrives.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from haptic_core.errors import InputError, ParameterError
 
 
 class Input(NamedTuple):
-    """A kind of input: the message, and the topic `~/<topic>` of the node that gives it."""
+    """A kind of input: the message, and the topic `~/<topic>` of the node that publishes it."""
 
     message: type
     topic: str = "state"
 
 
 def node_and_kind(entry: str) -> tuple[str, str]:
-    """Node and kind of an entry `node:kind` of the parameter `inputs`; `wall` is `wall:wall`."""
+    """Splits an entry `node:kind` of the parameter `inputs` into node and kind; `wall` is `wall:wall`."""
     node, _, kind = entry.partition(":")
     return node, kind or node
 
 
 def of_kind(inputs: Mapping[str, Any], kind: str) -> list[tuple[str, Any]]:
-    """Node and message of the inputs of one kind, in their order."""
+    """Returns node and message of each input of one kind, in the order of the inputs."""
     named = ((node_and_kind(entry), message) for entry, message in inputs.items())
     return [(node, message) for (node, its), message in named if its == kind]
 
@@ -36,7 +36,7 @@ def of_kind(inputs: Mapping[str, Any], kind: str) -> list[tuple[str, Any]]:
 #: ticks beyond its own for which the message of a delayed input is used in realtime
 PATIENCE = 5
 
-#: a message further ahead of the device's tick is a mistake, and shuts none of those before it out [ticks]
+#: largest plausible lead of a message over the device's tick; one further ahead does not exclude earlier ones [ticks]
 _AHEAD = PATIENCE + 3
 
 
@@ -45,14 +45,14 @@ class TickInputs:
 
     Args:
         names: inputs.
-        delayed: those of them of which tick k takes tick k - 1.
-        patient: a delayed message may be up to `PATIENCE` ticks older than that; beyond, there is none.
+        delayed: inputs of which tick k uses the message of tick k - 1.
+        patient: whether a delayed message may be up to `PATIENCE` ticks older than that.
 
     Attributes:
-        old: ticks that were computed with an older message, or after a gap with none.
+        old: number of ticks that were computed with an older message, or after a gap with none.
 
     Raises:
-        ParameterError: a delayed input is none of the inputs, or a name comes twice.
+        ParameterError: a delayed input is none of the inputs, or a name is repeated.
     """
 
     def __init__(self, names: Sequence[str], delayed: Sequence[str] = (), *, patient: bool = False) -> None:
@@ -67,7 +67,7 @@ class TickInputs:
         self.restart()
 
     def restart(self) -> None:
-        """Forgets all messages; the next tick is the first, of which delayed inputs have none."""
+        """Forgets all messages; at the next tick, the first, delayed inputs have no message."""
         self._messages: dict[str, dict[int, Any]] = {name: {} for name in self.names}
         self._first: int | None = None
         self._last = -1
@@ -75,18 +75,18 @@ class TickInputs:
         self.old = 0
 
     def begin(self) -> None:
-        """Tick 0 of a device that has started anew: forgets all messages but those of this tick."""
+        """Begins at tick 0 of a device that has started anew: forgets all messages except those of this tick."""
         self._first = None
         for kept in self._messages.values():
             if max(kept, default=0) > 0:
                 kept.clear()
 
     def offer(self, name: str, tick: int, message: Any) -> None:
-        """Takes a message.
+        """Stores a message.
 
         Raises:
-            InputError: a message of this tick or a later one was there before, unless that is far ahead of what was
-                computed, and it is not tick 0 of a new start.
+            InputError: a message of this tick or a later one came before. Two cases are accepted: the earlier message
+                is far ahead of the computed ticks, or the new one is tick 0 of a new start.
         """
         kept = self._messages[name]
         if not tick and max(kept, default=0) > 0:
@@ -101,7 +101,7 @@ class TickInputs:
             del kept[min(kept)]
 
     def expect(self, tick: int) -> list[str]:
-        """Takes the device's tick; returns a line for each message far ahead that was dropped since the last tick."""
+        """Sets the device's tick; returns a line for each message far ahead that was dropped since the last tick."""
         self._last = tick
         for name in self.names:
             self._forget_beyond(name, tick + _AHEAD)
@@ -115,11 +115,11 @@ class TickInputs:
             self._forgotten.append(f"{name}: expected a tick near {self._last}, got {ahead}")
 
     def missing(self, tick: int) -> list[str]:
-        """Inputs that a tick still waits for."""
+        """Returns the inputs that a tick still waits for."""
         return [name for name in self.names if self._tick_of(name, tick) is None]
 
     def take(self, tick: int) -> dict[str, Any]:
-        """The messages that belong to a tick, by input; None where a delayed input has none yet."""
+        """Returns the messages of a tick by input; None if a delayed input has no message yet."""
         if self._first is None:
             self._first = tick
         taken = {}
@@ -131,14 +131,14 @@ class TickInputs:
         return taken
 
     def _tick_of(self, name: str, tick: int) -> int | None:
-        """Tick of the message that a tick takes of an input; -1: none is needed; None: it has not arrived."""
+        """Returns the tick of an input's message that a tick uses; -1 if it needs none, None if it has not arrived."""
         kept, wanted = self._messages[name], tick - self._delays[name]
         if wanted in kept:
             return wanted
         if not self._delays[name]:
             return None
         if self._first is None or tick == self._first:
-            return -1  # before the start there was nothing
-        # after a longer gap there is nothing either: nodes of a cycle that waited here would wait for each other
-        nothing = -1 if self._patience else None
-        return next((t for t in range(wanted - 1, wanted - 1 - self._patience, -1) if t in kept), nothing)
+            return -1
+        # nodes of a cycle that waited here after a longer gap would wait for each other
+        no_message = -1 if self._patience else None
+        return next((t for t in range(wanted - 1, wanted - 1 - self._patience, -1) if t in kept), no_message)

@@ -1,18 +1,18 @@
-"""The tick counter of a node that answers a device: forward only, gaps counted."""
+"""Tick counter of a node that answers a device: it only counts forward, and counts gaps."""
 
 from __future__ import annotations
 
 from haptic_core.errors import InputError
 
-#: largest jump; a tick further ahead is refused, unless the next one follows it [ticks]
+#: largest accepted jump; a tick further ahead is refused, unless it follows the last refused one [ticks]
 LARGEST_JUMP = 100_000
 
 
 def is_mistaken(tick: int, last: int, suspect: int) -> bool:
-    """Whether a tick is so far ahead of the last one that it is accepted only when the next one follows it.
+    """Returns whether a tick is too far ahead of the last one and does not follow the last refused one.
 
     Args:
-        tick: that has arrived.
+        tick: received tick.
         last: newest accepted tick; -1: none.
         suspect: last refused tick from far ahead; -1: none.
     """
@@ -23,23 +23,23 @@ class TickCounter:
     """Accepts each tick once, in order; refuses a single tick from far ahead, which would exclude all later ones.
 
     Attributes:
-        last: the tick accepted last; -1 before the first.
-        missed: ticks that were jumped over since the start.
+        last: last accepted tick; -1 before the first.
+        missed: number of ticks that were skipped since the start.
     """
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets the past: the next tick may be any."""
+        """Forgets all ticks; any tick may be next."""
         self.last = self._suspect = -1
         self.missed = 0
 
     def accept(self, tick: int) -> None:
-        """Takes a tick.
+        """Accepts a tick.
 
         Raises:
-            InputError: the tick was there before, lies before the last one or far ahead of it.
+            InputError: the tick is not above the last one, or too far ahead of it.
         """
         last = self.last
         if tick <= last:

@@ -142,7 +142,7 @@ def test_in_realtime_what_is_late_gives_way_to_what_follows_from_the_same_publis
 
 
 def test_other_processes_wait_until_the_nodes_are_quiet_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_topics, "_HELD_BACK", 3)
+    monkeypatch.setattr(local_topics, "_MAX_WAITING", 3)
     topics, order = LocalTopics(()), []
     a = Publisher("/a", far=1)
     a.publish = lambda m: order.append(f"far {m.tick}")

@@ -13,9 +13,9 @@ from haptic_core.sampled_wall import (
     Contact,
     Outcome,
     Wall,
+    is_observed_passive,
     is_stable,
     observed_limit,
-    says_passive,
     touch,
     transition,
 )
@@ -39,11 +39,11 @@ def test_the_verdict_is_the_limit_s_over_a_coarse_grid() -> None:
     """Steps of a quarter of b, and of 2 b/T; no cell lies on the limit."""
     for B in np.arange(-2, 6) * 0.25 * b:
         for K in (np.arange(6) + 0.5) * 0.25 * 2.0 * b / T:
-            assert says_passive(Wall(K, B, b, T)) == (largest_passive_stiffness(b, T, B) > K), (K, B)
+            assert is_observed_passive(Wall(K, B, b, T)) == (largest_passive_stiffness(b, T, B) > K), (K, B)
 
 
 def test_without_physical_damping_no_wall_is_passive() -> None:
-    assert not says_passive(Wall(1.0, 0.0, 1e-9, T))
+    assert not is_observed_passive(Wall(1.0, 0.0, 1e-9, T))
     assert observed_limit(1.5, b, T) == 0.0
 
 

@@ -3,7 +3,7 @@
 The order of calls is: configure, activate, then in every period read (the sensors' present values) and write
 (the efforts of the next period); at the end deactivate. An admittance device has follow (the motion of the
 next period) instead of write. A simulated device integrates the period in write or follow. safe_stop may be
-called at any time and must leave the user's hand safe.
+called at any time and must be safe for the user's hand.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from haptic_files.schema import describe_refusal
 
 
 class DeviceError(HapticError):
-    """The device refused or failed."""
+    """The device refused a request or failed."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,15 @@ class Reading:
         joints: number of joints n.
 
     Attributes:
-        values: the whole array, n + n + n + 19 numbers in the order of the views below.
-        position: (n,) [rad] or [m].
-        velocity: (n,) [rad/s] or [m/s].
-        effort: (n,) that acted in the period that ends now [N m] or [N].
-        tool: (19,): tool_pose, tool_twist and tool_wrench together.
+        values: whole array, n + n + n + 19 numbers in the order of the views below.
+        position: (n,) joint positions [rad] or [m].
+        velocity: (n,) joint velocities [rad/s] or [m/s].
+        effort: (n,) joint efforts that acted in the period that ends now [N m] or [N].
+        tool: (19,) tool_pose, tool_twist and tool_wrench together.
         tool_pose: (7,) x, y, z [m] and quaternion x, y, z, w.
-        tool_twist: (6,) [m/s], [rad/s].
-        tool_wrench: (6,) of the user on the tool [N], [N m].
-        buttons: bit i is button i.
+        tool_twist: (6,) velocity [m/s] and angular velocity [rad/s].
+        tool_wrench: (6,) wrench of the user on the tool [N], [N m].
+        buttons: button states; bit i is button i.
     """
 
     _TOOL = 19
@@ -74,10 +74,10 @@ class Reading:
 
 
 class Truth(Reading):
-    """The state behind the sensors of a simulated device.
+    """The true state of a simulated device, without sensor errors.
 
     Attributes:
-        operator_target: (7,) pose that the simulated hand wants, after the 19 numbers of the tool.
+        operator_target: (7,) target pose of the simulated hand, after the 19 numbers of the tool.
     """
 
     _TOOL = 26
@@ -99,9 +99,9 @@ class Device(ABC):
         kind: "impedance" (takes efforts, implements `write`), "admittance" (takes motion, implements
             `follow`) or "scripted" (takes any command and ignores it, implements `write`).
         joints: names and limits.
-        base_frame: frame in which poses, twists and wrenches are given.
-        has_force_sensor: the wrench of the reading is measured.
-        tool_frame: frame of the tool in the robot description; empty where there is none.
+        base_frame: frame of poses, twists and wrenches.
+        has_force_sensor: whether the wrench of the reading is measured.
+        tool_frame: frame of the tool in the robot description; empty: there is none.
         passive_joints: names of the robot description's joints that are not in `joints`.
         up_axis: axis of the base frame that points upwards.
         workspace: lower and upper corner of the box in the base frame that the tool point must not leave [m].
@@ -117,7 +117,7 @@ class Device(ABC):
     workspace: tuple[Corner, Corner] = EVERYWHERE
 
     def limits(self) -> SafetyLimits:
-        """Limits of `joints` and `workspace`, for the safety layer before this device."""
+        """Returns the limits of `joints` and `workspace`, for the safety layer of this device."""
         joints = self.joints
         return SafetyLimits(
             joints=tuple(joint.name for joint in joints),
@@ -135,14 +135,14 @@ class Device(ABC):
 
     @abstractmethod
     def activate(self) -> None:
-        """Powers the device: zero effort (impedance device) or hold (admittance device)."""
+        """Switches the device on, with zero effort (impedance device) or holding its position (admittance device)."""
 
     @abstractmethod
     def read(self) -> Reading:
-        """The sensors' values now; the same object at every call."""
+        """Reads the sensors; returns the same object at every call."""
 
     def write(self, effort: np.ndarray) -> None:
-        """Commands joint efforts (n,) [N m] or [N] for the next period; the device saturates them."""
+        """Commands joint efforts (n,) [N m] or [N] for the next period; the device limits them."""
         raise NotImplementedError(f"{type(self).__name__} takes no efforts")
 
     def follow(self, motion: Motion | None) -> None:
@@ -151,41 +151,41 @@ class Device(ABC):
 
     @abstractmethod
     def jacobian(self) -> np.ndarray:
-        """Of the tool point in the base frame at the last reading, shape (6, n), rows [linear; angular]."""
+        """Returns the Jacobian (6, n) of the tool point, base frame, last reading, rows [linear; angular]."""
 
     @abstractmethod
     def safe_stop(self) -> None:
-        """Zero effort (impedance device) or hold (admittance device), until `activate`."""
+        """Sets zero effort (impedance device) or holds the position (admittance device), until `activate`."""
 
     @abstractmethod
     def deactivate(self) -> None:
-        """Takes the power off."""
+        """Switches the device off."""
 
     def truth(self) -> Truth | None:
-        """The true state of a simulated device; None for a real one."""
+        """Returns the true state of a simulated device; None for a real one."""
         return None
 
     def description(self) -> dict[str, Any]:
-        """Data about the device and its operator for reports, as plain data."""
+        """Returns data about the device and its operator for reports, as JSON values."""
         return {}
 
     def robot_description(self) -> str:
-        """The device as URDF, from `base_frame` to `tool_frame`; empty: it has none.
+        """Returns the URDF of the device, from `base_frame` to `tool_frame`; empty if it has none.
 
         The root has z up (REP 103): `base_frame`, or with another `up_axis` a link to which `base_frame` is fixed.
         """
         return ""
 
     def passive_state(self) -> np.ndarray:
-        """Positions and velocities of the m `passive_joints` at the last reading, rows of (2, m)."""
+        """Returns positions and velocities of the m `passive_joints` at the last reading, shape (2, m)."""
         return np.zeros((2, 0))
 
     def passive_positions(self, position: np.ndarray, tool_pose: np.ndarray) -> np.ndarray:
-        """Positions (m,) of the `passive_joints` in a recorded state, whatever the device does.
+        """Computes positions (m,) of the `passive_joints` in a recorded state, independent of the device's state.
 
         Args:
-            position: of the joints (n,) [rad] or [m].
-            tool_pose: of the same reading (7,), position [m] and quaternion x, y, z, w in the base frame.
+            position: joint positions (n,) [rad] or [m].
+            tool_pose: tool pose of the same reading (7,), position [m] and quaternion x, y, z, w in the base frame.
         """
         return np.zeros(0)
 
@@ -196,7 +196,7 @@ class Device(ABC):
 
 
 class DeviceParameters(BaseModel):
-    """Base of a device's parameters: unknown names are refused, numbers are finite and bounded."""
+    """Base of a device's parameters: refuses unknown names, and numbers that are not finite."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -208,15 +208,15 @@ def load_parameters(model: type[Parameters], path: Path, overrides: Sequence[str
     """Reads a YAML file into a parameter model.
 
     Args:
-        model: fields that the file must contain.
-        path: the file.
+        model: parameter model with the fields of the file.
+        path: path of the file.
         overrides: entries "name=value" that replace values of the file, the value in YAML; empty entries are
             ignored.
 
     Raises:
         ParameterError: the file is missing, is not YAML, or a value is refused; the message has line and field of the
-            first one.
-        EntryError: an override is refused; names the entry.
+            first refused value.
+        EntryError: an override is refused; the message names the entry.
     """
     try:
         document = read_yaml(path)

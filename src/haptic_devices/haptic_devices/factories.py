@@ -1,6 +1,6 @@
-"""Makes a device from a node's parameters: the entry points of group haptic_devices.
+"""Factories that make a device from a node's parameters: the entry points of group haptic_devices.
 
-Each factory imports its device itself, so that a process loads the libraries of no other device.
+Each factory imports its device, so that a process does not load the libraries of other devices.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Model = TypeVar("Model", bound=DeviceParameters)
 
 
 def find_device(name: str) -> Callable[[dict[str, Any]], Device]:
-    """The factory of an installed device; raises ParameterError with the names that there are."""
+    """Returns the factory of an installed device; raises ParameterError with the known names."""
     installed = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     if name not in installed:
         raise ParameterError(f"parameter device: expected one of {', '.join(sorted(installed))}, got {name!r}")
@@ -46,7 +46,7 @@ def find_device(name: str) -> Callable[[dict[str, Any]], Device]:
 
 
 def _plan(parameters: dict[str, Any]) -> MotionPlan:
-    """The plan in the plane that the parameters choose."""
+    """Makes the planar plan that the parameters choose."""
     from haptic_devices.motions.choice import choose_plan
     from haptic_devices.motions.planar import PLANAR_MOTIONS, make_plan
 
@@ -61,13 +61,13 @@ def _plan(parameters: dict[str, Any]) -> MotionPlan:
 def spatial_hand(
     parameters: dict[str, Any], default: Path, motions: tuple[str, ...], make: Callable[[str, float], SpatialPlan]
 ) -> SpatialHand | None:
-    """The hand with six degrees of freedom that holds the tool; None if `held` is false.
+    """Makes the hand with six degrees of freedom that holds the tool; None if `held` is false.
 
     Args:
-        parameters: of the device's node.
-        default: file of the hand's numbers where the parameters name none.
-        motions: that are made for the device.
-        make: makes the plan of one of them for a period [s].
+        parameters: parameters of the device's node.
+        default: file of the hand's parameters if `hand_file` is empty.
+        motions: names of the motions for the device.
+        make: function that makes the plan of a motion for a period [s].
 
     Raises:
         ParameterError, ValueError: hand or motion is refused.
@@ -88,13 +88,13 @@ def _file(parameters: dict[str, Any], name: str) -> Path | None:
 
 
 def load_numbers(model: type[Model], parameters: dict[str, Any], subject: str, default: Path) -> Model:
-    """Numbers of the file `<subject>_file`, with the entries of `<subject>_parameters`.
+    """Loads the numbers of the file `<subject>_file`, replaced by the entries of `<subject>_parameters`.
 
     Args:
-        model: of the numbers.
-        parameters: of the device's node.
+        model: model of the numbers.
+        parameters: parameters of the device's node.
         subject: "device" or "hand".
-        default: file where the parameters name none.
+        default: file if `<subject>_file` is empty.
 
     Raises:
         ParameterError: the file or an entry is refused.
@@ -107,10 +107,10 @@ def load_numbers(model: type[Model], parameters: dict[str, Any], subject: str, d
 
 
 def planar_hand(parameters: dict[str, Any]) -> SimulatedHand | None:
-    """The hand that holds the tool of a device in the plane; None if `held` is false.
+    """Makes the hand that holds the tool of a planar device; None if `held` is false.
 
     Args:
-        parameters: of the device's node.
+        parameters: parameters of the device's node.
 
     Raises:
         ParameterError, ValueError: hand or motion is refused.
@@ -124,7 +124,7 @@ def planar_hand(parameters: dict[str, Any]) -> SimulatedHand | None:
 
 
 def joystick(parameters: dict[str, Any]) -> Joystick:
-    """The simulated joystick, held by the simulated hand unless `held` is false."""
+    """Makes the simulated joystick, held by the simulated hand unless `held` is false."""
     from haptic_devices.joystick import DEFAULT_FILE, Joystick, JoystickParameters
 
     hand = planar_hand(parameters)
@@ -132,7 +132,7 @@ def joystick(parameters: dict[str, Any]) -> Joystick:
 
 
 def five_bar(parameters: dict[str, Any]) -> FiveBar:
-    """The simulated parallel-link manipulator, held by the simulated hand unless `held` is false."""
+    """Makes the simulated parallel-link manipulator, held by the simulated hand unless `held` is false."""
     from haptic_devices.five_bar import DEFAULT_FILE, FiveBar, FiveBarParameters
 
     hand = planar_hand(parameters)
@@ -141,7 +141,7 @@ def five_bar(parameters: dict[str, Any]) -> FiveBar:
 
 
 def cobotic_hand_controller(parameters: dict[str, Any]) -> CoboticHandController:
-    """The simulated 6-DOF admittance display, held by the simulated hand unless `held` is false."""
+    """Makes the simulated 6-DOF admittance display, held by the simulated hand unless `held` is false."""
     from haptic_devices.cobotic import DEFAULT_FILE, CoboticHandController, CoboticHandControllerParameters
     from haptic_devices.motions.spatial import SPATIAL_MOTIONS, make_spatial_plan
 
@@ -151,7 +151,7 @@ def cobotic_hand_controller(parameters: dict[str, Any]) -> CoboticHandController
 
 
 def tau(parameters: dict[str, Any]) -> Tau:
-    """The simulated TAU device, held by the simulated hand unless `held` is false; `device_file` is its mechanism."""
+    """Makes the simulated TAU device of the mechanism `device_file`, held by the hand unless `held` is false."""
     from haptic_devices.motions.wall import WALL_MOTIONS, make_wall_plan
     from haptic_devices.tau import Tau
 
@@ -163,7 +163,7 @@ def tau(parameters: dict[str, Any]) -> Tau:
 
 
 def scripted(parameters: dict[str, Any]) -> ScriptedDevice:
-    """Plays the CSV or YAML file `device_file`, or the chosen motion where none is given."""
+    """Makes a device that plays the CSV or YAML file `device_file`, or the chosen motion if there is no file."""
     from haptic_devices.scripted import Script, ScriptedDevice, load_script
 
     if any(parameters.get("device_parameters", ())):

@@ -1,8 +1,8 @@
 """The tick loop of a device without ROS: commands in, one period, reading out.
 
-Order of one period: the commands that answer tick k are added up (an admittance device takes the motion
-that one of them gives), delayed by `command_delay_ticks`, limited by the safety layer and passed to the device. The
-period passes; tick k + 1 is read and checked.
+Order of one period: the commands of tick k are added (an admittance device uses the only motion command), delayed by
+`command_delay_ticks`, limited by the safety layer and passed to the device. After the period the reading of tick k + 1
+is checked.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class SteadyClock:
     """Times at which the ticks of a realtime loop are due: once a period, on the grid that starts at `now`.
 
     A late tick does not move the grid; whole periods that have passed without a tick are skipped. If nodes share the
-    device's process, the computation of an answer and the next tick compete for one thread: the tick then waits for
+    device's process, the computation of an answer and the next tick compete for one thread. Then the tick waits for
     the answer, up to a period. Otherwise a node that takes a little longer than a period would answer each tick too
     late, so that none of its commands could act.
 
     Args:
-        period: T [s].
-        now: on a steady clock [s].
+        period: control period T [s].
+        now: present time on a steady clock [s].
 
     Attributes:
         due: time at which the next tick is due [s].
@@ -41,7 +41,7 @@ class SteadyClock:
         self.due = now + period
 
     def is_due(self, now: float, *, answering: bool) -> bool:
-        """The next tick is to be opened; `answering`: an answer to the present one is being made in this process."""
+        """Returns whether the next tick is due; later if an answer is being computed in this process (`answering`)."""
         return now >= (max(self.due, self._opened + 2.0 * self._period) if answering else self.due)
 
     def open(self, now: float) -> int:
@@ -56,21 +56,21 @@ class TickLoop:
     """Advances a device tick by tick.
 
     Args:
-        device: configured and activated by the caller.
+        device: device, configured and activated by the caller.
         sources: names of the nodes that must answer.
         command_delay_ticks: extra delay of the commands' effect [ticks].
         watchdog_periods: silence of a source after which `advance` stops the device safely [ticks];
-            None where the caller waits for every answer.
-        period: T [s].
-        engagement_time: in which commands are ramped in after a stop [s].
+            None if the caller waits for every answer.
+        period: control period T [s].
+        engagement_time: duration of the ramp of commands after a stop [s].
 
     Attributes:
-        tick: number of the tick that is out.
+        tick: number of the open tick.
         status: OK, SAFE_STOP (until `restart`) or FAULT.
-        missed: ticks that advanced without the answers of all sources, and those that were skipped.
-        inputs: of sources that wait for others before they answer: names of those others.
-        reason: of the status, if it is not OK.
-        safety: limits the commands, and counts the limited ticks.
+        missed: ticks that advanced without the answers of all sources, and skipped ticks.
+        inputs: names of the sources that a source waits for before it answers, by its name.
+        reason: reason of the status, if it is not OK.
+        safety: safety layer that limits the commands and counts the limited ticks.
     """
 
     def __init__(
@@ -94,7 +94,10 @@ class TickLoop:
         self.restart()
 
     def restart(self, tick: int = 0) -> None:
-        """Opens this tick as the first one: no commands, silence counts from it, status OK; no ramp before tick 0."""
+        """Restarts at a tick without commands, with status OK.
+
+        Silence counts from this tick. Commands are ramped in, unless the tick is 0.
+        """
         if tick:
             self.safety.disengage()
         self.collector.reset()
@@ -104,7 +107,7 @@ class TickLoop:
         self.resume()
 
     def resume(self) -> None:
-        """Out of the safe state without starting anew: silence counts from the present tick."""
+        """Ends the safe state without a restart: silence counts from the present tick."""
         self.collector.resume()
         self._forget()
 
@@ -117,7 +120,7 @@ class TickLoop:
         self._queue: deque[np.ndarray | Motion | None] = deque(self._idle() for _ in range(self._delay))
 
     def _idle(self) -> np.ndarray | None:
-        """The device's command while nothing is commanded: zero effort, or None to hold."""
+        """Returns the device's command while no source commands: zero effort, or None to hold its position."""
         return None if self._follows else np.zeros(len(self.device.joints))
 
     def _commanded(self) -> np.ndarray | Motion | None:
@@ -126,7 +129,7 @@ class TickLoop:
         return self.collector.motion() if self._follows else self.collector.effort(self.device.jacobian())
 
     def offer(self, command: Any) -> bool:
-        """Takes a command; True when all sources have answered. Raises InputError to reject."""
+        """Stores a command; returns whether all sources have answered. Raises InputError to reject it."""
         self.collector.offer(command)
         return self.collector.complete
 
@@ -134,7 +137,7 @@ class TickLoop:
         """Advances the device by one period with the present commands, and opens the next tick.
 
         Args:
-            skipped: ticks before this one that have passed without a call, by the caller's steady clock.
+            skipped: number of whole periods that have passed without a tick, by the caller's steady clock.
         """
         collector, device = self.collector, self.device
         if not collector.complete:
@@ -180,8 +183,9 @@ class TickLoop:
             return self._idle()
 
     def _silence(self, silent: Sequence[str]) -> str:
-        """Names the silent sources; those that only wait for another of them come last."""
-        quiet = self.collector.silent(max(1, (self._watchdog or 0) - 2))  # it may have answered a tick more than they
+        """Describes the silent sources; those that only wait for another of them come last."""
+        # the source that others wait for may have answered one tick more than they
+        quiet = self.collector.silent(max(1, (self._watchdog or 0) - 2))
         waiting = [source for source in silent if self.inputs.get(source, set()).intersection(quiet)]
         silent = [*silent, *(s for s in quiet if s not in silent and any(s in self.inputs.get(w, ()) for w in waiting))]
         first = [source for source in silent if source not in waiting] or silent

@@ -1,14 +1,14 @@
-"""A clock without a device: plays a script and ignores the answers, for experiments of the papers' figures.
+"""A clock without a device: plays a script and ignores commands, for experiments of the papers' figures.
 
 A script has the channels position_0..2 [m] (x, y, z), velocity_0..5 ([m/s], then [rad/s]) and force_0..5 ([N],
 then [N m]); missing channels are zero. It is one of
 
 * a CSV file (`Script`) with a header line: `time` [s] and any of the channels, interpolated linearly between the lines;
-* a hand's `MotionPlan` (`Script`), whose target is then the motion of the tool;
+* a hand's `MotionPlan` (`Script`), whose target is the motion of the tool;
 * a YAML file (`SignalScript`): sums of constants, ramps, sines and lines over time, evaluated at each tick's time.
 
-After the end the last position stays and velocity and force are zero. The tool does not turn. Nothing is
-integrated or differentiated: a script that gives only velocities leaves the position at zero, and the other way round.
+After the end the position stays and velocity and force are zero. The tool does not rotate. Nothing is integrated or
+differentiated: a script with only velocities leaves the position at zero, and vice versa.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from haptic_files import FileError, kind_of, read_text
 _KINDS = ("position", "velocity", "force")
 #: kind and axis of each channel
 _COLUMNS = {f"{kind}_{i}": (kind, i) for kind, axes in zip(_KINDS, (3, 6, 6), strict=True) for i in range(axes)}
-#: ticks that are evaluated at once: together they cost little more than one
+#: ticks that are evaluated together, which costs little more than a single tick
 _BLOCK = 256
 
 
 class Script:
-    """Values over time.
+    """Sampled values over time.
 
     Args:
-        time: (n,) [s], rising.
+        time: times (n,) [s], ascending.
         values: position [m], velocity [m/s], force [N], each (n, 6).
     """
 
@@ -55,7 +55,7 @@ class Script:
 
     @classmethod
     def from_csv(cls, path: Path) -> Script:
-        """Reads a file; raises ParameterError with the line and column that cannot be used."""
+        """Reads a CSV file; raises ParameterError with the line and column that cannot be used."""
         try:
             reader = csv.reader(io.StringIO(read_text(path), newline=""))
             lines = [(reader.line_num, row) for row in reader if row]
@@ -67,10 +67,10 @@ class Script:
         if header[:1] != ["time"]:
             got = f"{len(header)} field{'s' * (len(header) != 1)}" if header else "an empty file"
             raise ParameterError(f"{path}: expected a header that starts with time, got {got}")
-        for place, name in enumerate(header[1:], start=1):
-            if name not in _COLUMNS or name in header[:place]:
+        for column, name in enumerate(header[1:], start=1):
+            if name not in _COLUMNS or name in header[:column]:
                 raise ParameterError(
-                    f"{path}: line {lines[0][0]}, column {place + 1}: "
+                    f"{path}: line {lines[0][0]}, column {column + 1}: "
                     f"expected each of position_0..2, velocity_0..5, force_0..5 at most once"
                 )
         table = np.array([cls._row(path, line, row, header) for line, row in lines[1:]]).reshape(-1, len(header))
@@ -98,14 +98,14 @@ class Script:
 
     @classmethod
     def from_plan(cls, plan: MotionPlan) -> Script:
-        """The target and the extra force of a hand's plan."""
+        """Makes a script of the target and the extra force of a hand's plan."""
         values = {kind: np.zeros((len(plan.table), 6)) for kind in _KINDS}
         for kind, columns in (("position", (0, 1)), ("velocity", (2, 3)), ("force", (4, 5))):
             values[kind][:, 0:2] = plan.table[:, columns]
         return cls(np.arange(len(plan.table)) * plan.period, values)
 
     def at(self, time: float | np.ndarray) -> dict[str, np.ndarray]:
-        """Position, velocity and force (..., 6) at times (...) [s]."""
+        """Interpolates position, velocity and force (..., 6) at times (...) [s]."""
         values = {kind: np.zeros((*np.shape(time), 6)) for kind in self.values}
         for kind, axes in self._used.items():
             for axis in axes:
@@ -119,14 +119,14 @@ class Script:
 
 
 def _stopped(values: dict[str, np.ndarray], over: bool | np.ndarray) -> dict[str, np.ndarray]:
-    """Velocity and force made zero where the script is over."""
+    """Sets velocity and force to zero at times after the end of the script."""
     for kind in ("velocity", "force"):
         values[kind][over] = 0.0
     return values
 
 
 def _nanoseconds(time: float | np.ndarray) -> Any:
-    """A time [s] as a whole number, so that tick x period meets the same time in decimals."""
+    """Rounds times [s] to whole nanoseconds, so that tick x period equals the same decimal number."""
     return np.rint(np.multiply(time, 1e9))
 
 
@@ -144,8 +144,8 @@ class Sine(DeviceParameters):
 class Term(DeviceParameters):
     """One part of a channel: exactly one of `constant`, `ramp`, `sine`, or `from` with `to`.
 
-    It acts for start <= t < end, so a term may begin where another ends; one that ends with the script also
-    acts at that last instant. t counts from the start of the script for every term.
+    It acts for start <= t < end, so a term may begin at the end of another; a term that ends with the script also
+    acts at that last instant. t is the time from the start of the script for every term.
     """
 
     constant: _Value | None = Field(default=None, description="in the channel's unit")
@@ -164,7 +164,7 @@ class Term(DeviceParameters):
         return self
 
     def at(self, time: np.ndarray, duration: float) -> np.ndarray:
-        """Values (...) at times (...) [s] up to the script's duration [s]."""
+        """Evaluates the term (...) at times (...) [s] up to the script's duration [s]."""
         end = duration if self.end is None else self.end
         if self.constant is not None:
             value = np.full_like(time, self.constant)
@@ -206,15 +206,15 @@ class SignalScript(DeviceParameters):
     @field_validator(*_COLUMNS)
     @classmethod
     def _within(cls, terms: _Signal, info: ValidationInfo) -> _Signal:
-        duration = info.data.get("duration", np.inf)  # missing where it was refused itself
-        for place, term in enumerate(terms):
+        duration = info.data.get("duration", np.inf)  # missing if it was refused itself
+        for index, term in enumerate(terms):
             end = duration if term.end is None else term.end
             if not _nanoseconds(term.start) < _nanoseconds(end) <= _nanoseconds(duration):
-                raise PydanticCustomError("span", "term {place}: expected start < end <= duration", {"place": place})
+                raise PydanticCustomError("span", "term {index}: expected start < end <= duration", {"index": index})
         return terms
 
     def at(self, time: float | np.ndarray) -> dict[str, np.ndarray]:
-        """Position, velocity and force (..., 6) at times (...) [s]."""
+        """Evaluates position, velocity and force (..., 6) at times (...) [s]."""
         over = _nanoseconds(time) > _nanoseconds(self.duration)
         clock = np.where(over, self.duration, time)
         values = {kind: np.zeros((*clock.shape, 6)) for kind in _KINDS}
@@ -225,12 +225,12 @@ class SignalScript(DeviceParameters):
 
     @property
     def end(self) -> float:
-        """The duration [s]."""
+        """Duration of the script [s]."""
         return self.duration
 
 
 def load_script(path: Path) -> Script | SignalScript:
-    """Reads a .csv or .yaml file; raises ParameterError naming the file and what in it cannot be used."""
+    """Reads a .csv or .yaml file; raises ParameterError with the file and the part of it that cannot be used."""
     if path.suffix == ".csv":
         return Script.from_csv(path)
     if path.suffix == ".yaml":
@@ -239,10 +239,10 @@ def load_script(path: Path) -> Script | SignalScript:
 
 
 class ScriptedDevice(Device):
-    """Plays a script as the tool's motion and the measured wrench; has one joint per axis x, y, z.
+    """A device that plays a script as the tool's motion and the measured wrench, with one joint per axis x, y, z.
 
     Args:
-        script: inputs over time.
+        script: motion and wrench over time.
     """
 
     kind = "scripted"
@@ -268,29 +268,29 @@ class ScriptedDevice(Device):
         return self._reading
 
     def write(self, effort: np.ndarray) -> None:
-        """Records the effort in the next reading; the script goes on whatever it is."""
+        """Stores the effort in the next reading and advances the script, whatever the effort."""
         self._reading.effort[:] = effort
         self._tick += 1
         self._play()
 
     def _play(self) -> None:
-        place = self._tick % _BLOCK
-        if place == 0:
+        row = self._tick % _BLOCK
+        if row == 0:
             self._block = self.script.at((self._tick + np.arange(_BLOCK)) * self.period)
-        position, velocity = self._block["position"][place], self._block["velocity"][place]
+        position, velocity = self._block["position"][row], self._block["velocity"][row]
         reading = self._reading
         reading.position[:], reading.velocity[:] = position[:3], velocity[:3]
         reading.tool_pose[:3], reading.tool_twist[:] = position[:3], velocity
-        reading.tool_wrench[:] = self._block["force"][place]
+        reading.tool_wrench[:] = self._block["force"][row]
 
     def jacobian(self) -> np.ndarray:
         return self._jacobian
 
     def safe_stop(self) -> None:
-        """Nothing moves by commands."""
+        """Does nothing: no command moves the device."""
 
     def deactivate(self) -> None:
-        """Nothing is powered."""
+        """Does nothing: the device has no power."""
 
     def description(self) -> dict[str, Any]:
         return {"device": "script"}

@@ -285,7 +285,7 @@ def test_the_node_asks_for_the_handle_and_moves_it_from_the_hand_s_target(
 def test_a_device_without_a_hand_ends_the_node_with_the_reason(
     device: FakeDevice, node: InputNode, until: Callable[[Callable[[], Any]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(input_node, "_ASK", 0.01)
+    monkeypatch.setattr(input_node, "_REQUEST_INTERVAL", 0.01)
     device.refusal = "the device has no simulated hand to lead"
     device.say("state", state="active")
     until(lambda: node.finished)

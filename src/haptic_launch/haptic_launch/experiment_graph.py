@@ -1,4 +1,4 @@
-"""The nodes that a launch file starts, as a graph: who takes what from whom within a tick, and who publishes what."""
+"""Graph of the nodes that a launch file starts: the messages that they exchange within a tick, and recorded topics."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 from haptic_core.errors import HapticError
 from haptic_launch.launch_nodes import LaunchedNode
 
-#: the node at which every tick begins and ends
+#: node at which every tick begins and ends
 CLOCK = "device"
-#: device without a simulated device: it plays a file
+#: device that plays a file and simulates nothing
 SCRIPTED = "scripted"
-#: topics of a rendering node with one message a tick, by executable; those after `state` are published by some
+#: topics of a rendering node with one message a tick, by executable
 NODE_TOPICS: dict[str, dict[str, str]] = {
     "admittance_constraints/constraint_node": {"state": "ConstrainedReference"},
     "convex_contact/contact_node": {
@@ -28,11 +28,11 @@ NODE_TOPICS: dict[str, dict[str, str]] = {
     "haptic_friction/network_node": {"state": "FrictionState"},
     "tau_wall_control/wall_node": {"state": "WallState"},
 }
-#: topics that a node publishes only where another node takes them
+#: topics that a node publishes only for another node
 _ON_DEMAND = {"planes"}
 #: executables that publish a latched scene
 _WITH_SCENE = {"convex_contact/contact_node"}
-#: messages that a node takes from another one, by the kind that its parameter `inputs` names
+#: types of messages that a node receives from another one, by the kind in its parameter `inputs`
 INPUT_MESSAGES = {
     "bodies": "BodyStates",
     "constraints": "ConstrainedReference",
@@ -49,7 +49,7 @@ class Recorded:
 
     Attributes:
         every_tick: topics with one message a tick, checked for gaps.
-        events: latched topics with a message now and then.
+        events: latched topics with occasional messages.
     """
 
     # for pydantic, which reads it as a field of `haptic_launch.experiments.Experiment`
@@ -61,13 +61,13 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """What one node of an experiment takes from another each tick.
+    """A message that one node of an experiment sends to another each tick.
 
     Attributes:
         source: name of the node that publishes.
-        target: name of the node that takes the message.
-        message: full name of its type.
-        delayed: the message is that of the tick before, which cuts a cycle.
+        target: name of the node that receives the message.
+        message: full name of the message's type.
+        delayed: whether the message is that of the previous tick, which breaks a cycle.
     """
 
     source: str
@@ -77,14 +77,13 @@ class Edge:
 
 
 def evaluation_order(edges: Sequence[Edge]) -> tuple[str, ...]:
-    """The nodes in an order in which each has what it takes; the device comes first.
+    """Sorts the nodes so that each comes after the nodes whose messages it needs; the device comes first.
 
     Args:
-        edges: of the graph. Those that end at the device close the tick, delayed ones are of the tick before: both do
-            not count.
+        edges: edges of the graph. Edges to the device, which end the tick, and delayed edges are ignored.
 
     Raises:
-        ValueError: the others make a cycle; the message names it.
+        ValueError: the other edges make a cycle; the message names it.
     """
     graph: dict[str, set[str]] = {CLOCK: set()}
     for edge in edges:
@@ -103,12 +102,12 @@ def evaluation_order(edges: Sequence[Edge]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class ExperimentGraph:
-    """What an experiment's launch file says of its nodes.
+    """Graph of the nodes of an experiment's launch file.
 
     Attributes:
         clock: topic of the device whose ticks the others answer.
-        edges: inputs that nodes take from each other, in this order: device states, states of the same tick, states of
-            the tick before, commands.
+        edges: messages between nodes, in this order: device states, states of the same tick, states of the previous
+            tick, commands.
         recorded: topics of the device, and of each rendering node.
     """
 
@@ -118,13 +117,14 @@ class ExperimentGraph:
 
 
 def graph_of(nodes: Sequence[LaunchedNode]) -> ExperimentGraph:
-    """The graph of nodes with their parameters.
+    """Builds the graph of nodes from their parameters.
 
     The device is the node with the parameter `sources`, which names the rendering nodes; these name each other in
-    `inputs`, `delayed_inputs` and `consumers`. A topic that a node of another package publishes is not known here.
+    `inputs`, `delayed_inputs` and `consumers`. Topics of nodes of other packages are not known here.
 
     Raises:
-        HapticError: there is not one device, a source is missing, or the nodes make a cycle that no delayed input cuts.
+        HapticError: there is not exactly one device, a source is missing, or the edges that are not delayed make a
+            cycle.
     """
     devices = [node for node in nodes if _names(node.parameters, "sources")]
     if len(devices) != 1:
@@ -155,12 +155,12 @@ def _full(message: str) -> str:
 
 
 def _names(parameters: Mapping[str, Any], name: str) -> list[str]:
-    """The entries of a parameter that is a list of names; an empty entry means none."""
+    """Returns the entries of a parameter that is a list of names, without empty entries."""
     return [entry for entry in parameters.get(name, ()) if entry]
 
 
 def _inputs(node: LaunchedNode) -> list[Edge]:
-    """What a rendering node takes from others: entries `node:kind`, where `wall` is `wall:wall`."""
+    """Returns the edges of a rendering node's inputs: entries `node:kind`, where `wall` is `wall:wall`."""
     delayed = {entry.partition(":")[0] for entry in _names(node.parameters, "delayed_inputs")}
     found = []
     for entry in _names(node.parameters, "inputs"):

@@ -1,6 +1,6 @@
-"""Experiments of all installed packages: what `config/<name>/experiment.yaml` and the launch file say of them.
+"""Experiments of all installed packages, read from `config/<name>/experiment.yaml` and the launch files.
 
-An entry point of group `haptic_experiments`, named after a ROS package, gives the Python package that has one report
+An entry point of group `haptic_experiments`, named after a ROS package, names the Python package that has one report
 module per experiment. The launch files and metadata are in the share directory of the ROS package.
 """
 
@@ -35,7 +35,7 @@ class UnknownExperimentError(HapticError):
 
 
 class Home(NamedTuple):
-    """A package with experiments: where its launch files and metadata are, and its Python package of reports."""
+    """A package with experiments, its share directory with launch files and metadata, and its package of reports."""
 
     package: str
     share: Path
@@ -43,7 +43,7 @@ class Home(NamedTuple):
 
 
 class Experiment(BaseModel):
-    """An experiment: its metadata, and what its launch file says."""
+    """An experiment: its metadata, and the graph of its launch file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -73,7 +73,7 @@ class Experiment(BaseModel):
 
     @functools.cached_property
     def _graph(self) -> ExperimentGraph:
-        """From the launch file with the defaults of its arguments."""
+        """Graph of the launch file with the defaults of its arguments."""
         try:
             return graph_of(launched_nodes(load_launch_file(self.launch_file)))
         except (HapticError, LaunchFileError) as error:
@@ -86,7 +86,7 @@ class Experiment(BaseModel):
 
     @property
     def graph(self) -> tuple[Edge, ...]:
-        """What the nodes take from each other."""
+        """Messages that the nodes exchange each tick."""
         return self._graph.edges
 
     @property
@@ -96,12 +96,12 @@ class Experiment(BaseModel):
         return Recorded(every_tick=own.every_tick | more.every_tick, events=own.events | more.events)
 
     def writers(self, message: str) -> int:
-        """How many nodes publish each tick on a topic of this type: the device's sources all answer on one."""
+        """Counts the nodes that publish each tick on a topic of this type: all sources of the device answer on one."""
         return max(1, sum(edge.target == CLOCK and edge.message == message for edge in self.graph))
 
     @property
     def passivity_topics(self) -> list[str]:
-        """Where device and nodes publish the energy at their ports, if they are asked to: each tick, PassivityState."""
+        """Topics on which device and nodes publish PassivityState each tick, if their observer is on."""
         nodes = [topic.removesuffix("/state") for topic in self.recorded.every_tick if topic.endswith("/state")]
         return [f"{node}/passivity" for node in (self.clock.removesuffix("_state"), *nodes)]
 
@@ -112,7 +112,7 @@ class Experiment(BaseModel):
 
 
 def share(package: str = _SUITE) -> Path:
-    """Share directory of an installed package, with launch/ and config/; the suite's own if none is named."""
+    """Returns the share directory of an installed package, with launch/ and config/; by default the suite's own."""
     try:
         return Path(get_package_share_directory(package))
     except PackageNotFoundError:
@@ -121,13 +121,13 @@ def share(package: str = _SUITE) -> Path:
 
 @functools.cache
 def _report_packages() -> dict[str, str]:
-    """The Python package of reports of each ROS package with experiments; the suite's own first."""
+    """Returns the Python package of reports of each ROS package with experiments, the suite's own first."""
     found = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
     return dict(sorted(found.items(), key=lambda item: item[0] != _SUITE))
 
 
 def _folders() -> dict[str, Home]:
-    """The home of each experiment by the experiment's name."""
+    """Finds the package of each experiment, by the experiment's name."""
     found: dict[str, Home] = {}
     for package, reports in _report_packages().items():
         try:
@@ -135,7 +135,7 @@ def _folders() -> dict[str, Home]:
         except HapticError:
             if package == _SUITE:
                 raise
-            continue  # its Python modules are installed, its workspace is not sourced
+            continue  # the Python modules are installed, the workspace is not sourced
         for path in (home.share / "config").glob("*/experiment.yaml"):
             other = found.setdefault(path.parent.name, home)
             if other != home:
@@ -144,7 +144,7 @@ def _folders() -> dict[str, Home]:
 
 
 def experiment_names() -> list[str]:
-    """Names of all experiments."""
+    """Returns the names of all experiments, sorted."""
     return sorted(_folders())
 
 
@@ -167,18 +167,18 @@ def load_experiment(name: str) -> Experiment:
 
 
 def checked_names(names: Sequence[str]) -> Sequence[str]:
-    """These names, if each is that of an experiment; otherwise raises as `load_experiment`."""
+    """Returns the names if each is that of an experiment; otherwise raises as `load_experiment`."""
     for name in names:
         load_experiment(name)
     return names
 
 
 def read_experiment(path: Path, home: Home | None = None) -> Experiment:
-    """Reads a metadata file; raises HapticError naming it, and the field.
+    """Reads a metadata file; raises HapticError with file and field if it is not valid.
 
     Args:
-        path: of the file, in a folder named after the experiment.
-        home: of the experiment; that of the suite if not given.
+        path: path of the file, in a folder named after the experiment.
+        home: package of the experiment; by default that of the suite.
     """
     try:
         document = read_yaml(path)

@@ -1,7 +1,7 @@
-"""The launch argument `params_file`: which parameters of an experiment's nodes a ROS parameter file replaces.
+"""Launch argument `params_file`: a ROS parameter file that replaces parameters of an experiment's nodes.
 
-The file is checked against the nodes of the launch file before anything starts. An argument that the user gives goes
-before the file, the file goes before the defaults of the launch file.
+The file is checked against the nodes of the launch file before any process starts. An argument of the user takes
+precedence over the file, the file over the defaults of the launch file.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from haptic_launch.launch_parameters import dump_parameters
 from haptic_launch.runner import UsageError
 
 #: parameters that all nodes of a run share, and the launch arguments that set them
-_OF_THE_RUN = {"mode": "mode", "recorded": "record", "period": "period"}
+_SHARED_PARAMETERS = {"mode": "mode", "recorded": "record", "period": "period"}
 #: executables with the parameters of the device node
 _DEVICES = ("control_node", "mock_control_node")
 
 
 @functools.cache
 def declared_parameters(executable: str) -> Mapping[str, ParameterSpec] | None:
-    """What a node declares, from the parameter files of its package; None if the package has none for it.
+    """Reads the declarations of a node's parameters from its package; None if the package has no file for it.
 
     Args:
         executable: "package/executable".
@@ -47,7 +47,7 @@ def declared_parameters(executable: str) -> Mapping[str, ParameterSpec] | None:
 
 
 def parameter_file(package: str, name: str) -> Path | None:
-    """Path of a node's YAML file in its Python package; None if there is none."""
+    """Returns the path of a node's YAML file in its Python package; None if there is none."""
     found = importlib.util.find_spec(package)
     folders = found.submodule_search_locations if found else None
     return next(Path(folders[0]).rglob(f"{name}.yaml"), None) if folders else None
@@ -56,12 +56,12 @@ def parameter_file(package: str, name: str) -> Path | None:
 def nodes_of_run(
     description: LaunchDescription, arguments: Mapping[str, str], given: Collection[str] | None = None
 ) -> list[LaunchedNode]:
-    """The nodes of a launch file, with the values of the parameter file if the arguments name one.
+    """Returns the nodes of a launch file, with the values of the parameter file if the arguments name one.
 
     Args:
-        description: of the launch file.
-        arguments: of the launch file, by name.
-        given: names of the arguments that go before the file; None: all.
+        description: parsed launch file.
+        arguments: arguments of the launch file, by name.
+        given: names of the arguments that take precedence over the file; None: all.
 
     Raises:
         UsageError: the file is refused; the message names file, node and parameter.
@@ -85,13 +85,13 @@ def nodes_of_run(
 def with_parameter_file(
     description: LaunchDescription, arguments: Mapping[str, str], path: Path, given: Collection[str] | None = None
 ) -> dict[str, str]:
-    """The arguments for the launch file, with a parameter file that holds exactly what changes, by full names of nodes.
+    """Replaces the parameter file among the arguments by a new one that has only the changed parameters, by full names.
 
     Args:
-        description: of the launch file.
-        arguments: of the launch file; without a parameter file they are returned as they are.
+        description: parsed launch file.
+        arguments: arguments of the launch file; without a parameter file they are returned unchanged.
         path: path of the new file.
-        given: names of the arguments that go before the file; None: all.
+        given: names of the arguments that take precedence over the file; None: all.
 
     Raises:
         UsageError: see `nodes_of_run`.
@@ -108,7 +108,7 @@ def with_parameter_file(
 
 
 def _values(path: str, node: LaunchedNode) -> dict[str, Any]:
-    """The values of a node that the file changes."""
+    """Returns the parameters of a node whose values the file changes."""
     specs = declared_parameters(node.executable)
     if specs is None:  # a program of another package
         sections = read_parameter_file(path)
@@ -120,7 +120,7 @@ def _values(path: str, node: LaunchedNode) -> dict[str, Any]:
     now = {name: spec.default for name, spec in (specs or {}).items()} | dict(node.parameters)
     values = {name: value for name, value in values.items() if name not in node.given and value != now.get(name)}
     for name in values:
-        argument = _OF_THE_RUN.get(name)
+        argument = _SHARED_PARAMETERS.get(name)
         if argument is not None or node.executable == "haptic_bags/recorder":
             rest = f"; give the argument {argument}:=" if argument else ""
             raise ParameterError(

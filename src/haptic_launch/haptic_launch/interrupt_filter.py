@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 
 class InterruptFilter:
-    """Drops what Python says when SIGINT comes before the program is ready for it.
+    """Drops Python's messages about a SIGINT that comes before the program is ready for it.
 
-    That is a traceback with a KeyboardInterrupt in it (imports wrap it in errors of their own), or below one that came
-    without (from an extension module), or a fatal error of the interpreter's own start.
+    These are tracebacks with a KeyboardInterrupt in them (imports wrap it in their own errors) or after them (from an
+    extension module), and fatal errors of the interpreter's start.
 
     Attributes:
-        start_interrupted: the interpreter's start was interrupted; its exit code then is 1.
+        start_interrupted: whether the interpreter's start was interrupted; then its exit code is 1.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class InterruptFilter:
         self._held: list[str] = []
 
     def keep(self, lines: Sequence[str], *, last: bool = False) -> list[str]:
-        """The lines to show; from a traceback on they are held until the `last` call, which decides."""
+        """Returns the lines to show; lines from a traceback on are kept until the call with `last`, which decides."""
         shown: list[str] = []
         for line in lines:
             self.start_interrupted |= line.startswith("Fatal Python error: init_")

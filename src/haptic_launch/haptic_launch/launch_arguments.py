@@ -34,7 +34,7 @@ def missing_argument(elements: Sequence[Element], given: Container[str]) -> Argu
 
 
 def describe_missing(argument: Argument) -> str:
-    """The error for a required argument that is not given."""
+    """Returns the error text for a required argument that is not given."""
     about = f" ({argument.description})" if argument.description else ""
     choices = f", one of: {', '.join(argument.choices)}" if argument.choices is not None else ""
     return f"argument '{argument.name}'{about} is required: give {argument.name}:=VALUE{choices}"

@@ -36,11 +36,11 @@ class Argument:
     """An argument of a launch file.
 
     Attributes:
-        name: as in `name:=value`.
-        default: as the file writes it, substitutions included; None when the argument is required.
-        description: empty when the file gives none.
-        choices: the allowed values, None when any value is.
-        conditional: whether an `if` or `unless` decides that the argument exists.
+        name: name, as in `name:=value`.
+        default: text of the default, with its substitutions; None if the argument is required.
+        description: description; empty if the file has none.
+        choices: allowed values; None if any value is allowed.
+        conditional: whether the argument depends on an `if` or `unless`.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Element:
-    """What every element has: its place in the file and its condition (`negated`: unless)."""
+    """Base of the elements: position in the file and condition (`negated`: unless)."""
 
     where: str
     condition: Template | None
@@ -103,7 +103,7 @@ class NamespaceElement(Element):
 
 @dataclass(frozen=True)
 class ProcessAttributes:
-    """What `node` and `executable` have in common."""
+    """Attributes of both `node` and `executable`."""
 
     name: Template | None
     output: Template | None
@@ -146,13 +146,13 @@ class NodeElement(Element):
 
 
 class _Mapping(dict[Any, Any]):
-    """A YAML mapping that knows its line."""
+    """A YAML mapping with its line in the file."""
 
     line = 0
 
 
 def _construct_lined_mapping(loader: Any, node: yaml.MappingNode) -> Any:
-    """Constructs a mapping with its line; refuses an attribute that is given twice, which YAML would drop silently."""
+    """Constructs a mapping with its line; refuses repeated attributes, which YAML would drop silently."""
     mapping = _Mapping()
     mapping.line = node.start_mark.line + 1
     yield mapping
@@ -177,7 +177,7 @@ for _loader in (_FastLoader, _ExactLoader):
 
 @once_while_unchanged
 def load_elements(path: Path) -> tuple[Element, ...]:
-    """Reads a launch file: `launch:` with a list of elements; one that has not changed is not read again."""
+    """Reads a launch file: `launch:` with a list of elements; a file that has not changed is not read again."""
     with located(str(path)):
         if path.suffix not in (".yaml", ".yml"):
             raise LaunchFileError("only YAML launch files (.yaml, .yml) are understood")
@@ -220,7 +220,7 @@ def _parse_element(kind: str, body: object, path: str, where: str) -> Element:
 
 
 class _Reader:
-    """Reads the attributes of one mapping; says what is wrong, and at the end what was not understood."""
+    """Reads the attributes of one mapping; raises for wrong attributes, and in `close` for unknown ones."""
 
     def __init__(self, kind: str, body: object, where: str, path: str) -> None:
         if not isinstance(body, dict):
@@ -271,7 +271,7 @@ class _Reader:
         return value
 
     def entries(self, name: str) -> list[_Reader]:
-        """Returns readers for an attribute that is a list of mappings, empty when it is absent."""
+        """Returns readers for an attribute that is a list of mappings; an empty list if it is absent."""
         value = self.raw(name, [])
         if not isinstance(value, list) or (name in self._body and not value):
             raise LaunchFileError(f"attribute '{name}' has to be a list of mappings, and not empty")
@@ -285,7 +285,7 @@ class _Reader:
         return tuple(pairs)
 
     def base(self) -> tuple[str, Template | None, bool]:
-        """Returns what `Element` needs."""
+        """Returns the fields of `Element`."""
         condition, unless = self.template("if"), self.template("unless")
         if condition is not None and unless is not None:
             raise LaunchFileError("'if' and 'unless' exclude each other")
@@ -385,8 +385,8 @@ def _parse_parameters(reader: _Reader, nested: bool = False) -> Parameters:
 def _split_command(template: Template) -> tuple[Template, ...]:
     """Splits a command line at the spaces of its literal text, with the quoting rules of a shell.
 
-    The value of a substitution stays in one argument, together with the text that touches it. As in ROS 2,
-    blank text with nothing before it makes an empty argument.
+    The value of a substitution stays in one argument, together with the adjacent text. As in ROS 2,
+    blank text at the beginning makes an empty argument.
     """
     arguments: list[list[str | Call]] = []
     current: list[str | Call] = []

@@ -1,8 +1,8 @@
 """Launch files in ROS 2's YAML format, without ROS 2's launch: `load_launch_file(path).evaluate({...})`.
 
-The suite's launch files run under `ros2 launch` where that is installed. Where it is not, this module turns
-the same file into the list of processes that `ros2 launch` would start (Jazzy; same commands, parameters,
-remappings, namespaces, order). It understands what the suite uses and refuses everything else:
+If `ros2 launch` is installed, it runs the suite's launch files. Otherwise this module converts the same file
+to the list of processes that `ros2 launch` would start (Jazzy; same commands, parameters, remappings,
+namespaces, order). It supports the elements that the suite uses and refuses all others:
 
 * `arg` (name, default, description, choice), `let`, `group` (scoped), `node` (pkg, exec, name, namespace,
   output, args, param, remap, env, on_exit, respawn, respawn_delay), `executable` (cmd, name, output, env,
@@ -10,21 +10,22 @@ remappings, namespaces, order). It understands what the suite uses and refuses e
   each.
 * the substitutions of `launch_substitutions`, the parameter types of `launch_parameters`.
 
-Points where ROS 2 may surprise and this module follows it:
+Rules of ROS 2 that may surprise, and that this module follows:
 
-* Attributes are text: `default: 5` and `if: true` are errors, `default: "5"` is right (`value` of a param
-  excepted, where the type matters).
-* A `group` is a scope unless it says `scoped: false`; an `include` is none: its arguments and `let` values
-  stay visible after it, and `$(dirname)` then is the included file's directory. Put it into a `group`
-  (which restores the values, but not `$(dirname)`).
+* Attributes are text: `default: 5` and `if: true` are errors, `default: "5"` is right. The exception is
+  `value` of a param, whose type matters.
+* A `group` is a scope unless it has `scoped: false`. An `include` is not a scope: its arguments and `let`
+  values stay visible after it, and `$(dirname)` is the included file's directory from then on. A `group`
+  around it restores the values, but not `$(dirname)`.
 * An included file's required arguments have to be given by the `include` itself.
-* Each inline `param` is passed as a parameter file. Its key is the node's full name when the file gives the
-  node a name and a namespace, `/**` otherwise; a full name beats `/**` whatever the order.
+* Each inline `param` is passed as a parameter file. Its key is the node's full name if the file gives the
+  node a name and a namespace, `/**` otherwise; a full name takes precedence over `/**` in any order.
 * `args` and `cmd` are split at spaces; the value of a substitution is never split.
 
-Stricter than ROS 2: arguments that no file declares, attributes given twice, a missing parameter file, the
-launch settings (`emulate_tty` and so on) as names of values. `output` is checked and otherwise ignored: the
-runner shows everything. `respawn` starts a process again that failed, not one that ended with 0.
+The module is stricter than ROS 2. It refuses arguments that no file declares, repeated attributes, a missing
+parameter file, and launch settings (`emulate_tty` and so on) as names of values. `output` is checked and
+otherwise ignored: the runner shows all output. `respawn` restarts a process that failed, not one that ended
+with 0.
 """
 
 from __future__ import annotations
@@ -100,11 +101,11 @@ class LaunchDescription:
 
     @property
     def arguments(self) -> list[Argument]:
-        """The arguments that a user can give, as `ros2 launch --show-args` lists them.
+        """Arguments that a user can give, as `ros2 launch --show-args` lists them.
 
-        Those of this file (in groups, too) and of the files it includes; of two with the same name the
-        first. An included file counts when its path needs no argument. (Unlike `--show-args`, a path that
-        starts with `$(dirname)` is found.)
+        They are those of this file, also in groups, and of included files; the first of two with the same
+        name is listed. Included files whose path needs an argument are left out. Unlike with `--show-args`,
+        a path that starts with `$(dirname)` is found.
         """
         found: dict[str, Argument] = {}
         self._collect(found, find_package_share, os.environ)
@@ -112,15 +113,15 @@ class LaunchDescription:
 
     @property
     def expanded(self) -> list[Element]:
-        """The elements, each `include` replaced by a group with the elements of its file.
+        """Elements, with each `include` replaced by a group with the elements of its file.
 
-        An `include` whose path needs an argument, or whose file cannot be read, stays.
+        An `include` whose path needs an argument, or whose file cannot be read, is kept.
         """
         context = Context({}, os.environ, str(_absolute(self.path).parent), find_package_share)
         return _expand(self.elements, context, (os.path.realpath(self.path),))
 
     def parameters_of(self, argument: str) -> list[ParameterValue]:
-        """The values of node parameters, of included files too, that are `$(var argument)` and nothing else."""
+        """Returns the values of node parameters, also in included files, that are exactly `$(var argument)`."""
         template = parse_template(f"$(var {argument})")
         return [value for value in _parameter_values(self.expanded) if value.value == template]
 
@@ -138,16 +139,18 @@ class LaunchDescription:
 
         Args:
             arguments: values by name, as text, like `name:=value` on the command line.
-            find_package_share: share directory of a package; default: over AMENT_PREFIX_PATH.
-            find_executable: path of a package's executable; default: over AMENT_PREFIX_PATH.
-            environment: for `$(env ...)` and for the processes; default: this process's.
+            find_package_share: function that finds the share directory of a package; default: by
+                AMENT_PREFIX_PATH.
+            find_executable: function that finds the path of a package's executable; default: by
+                AMENT_PREFIX_PATH.
+            environment: environment for `$(env ...)` and for the processes; default: that of this process.
             parameter_directory: directory of the files with inline parameters; default: a temporary
                 directory that is removed when this Python process ends.
             given: names of the arguments that the user gave (`ProcessSpec.given_parameters`); None: all of them.
 
         Raises:
-            LaunchFileError: unknown argument, missing argument, value that is not among the choices,
-                anything in the file that cannot be evaluated.
+            LaunchFileError: an argument is unknown or missing, a value is not among the choices, or an
+                element of the file cannot be evaluated.
         """
         variables = dict(os.environ if environment is None else environment)
         share = find_package_share or (lambda package: _find_share(package, variables))
@@ -182,10 +185,10 @@ _find_share, _find_executable = find_package_share, find_executable
 
 
 def load_launch_file(path: str | os.PathLike[str]) -> LaunchDescription:
-    """Parses a YAML launch file; anything that is not understood is refused here, before anything starts.
+    """Parses a YAML launch file; refuses unsupported elements before any process starts.
 
     Raises:
-        LaunchFileError: names file, line and element.
+        LaunchFileError: the file is refused; the message names file, line and element.
     """
     return LaunchDescription(Path(path), load_elements(Path(path)))
 
@@ -215,7 +218,7 @@ def _expand(elements: Sequence[Element], context: Context, chain: tuple[str, ...
 
 
 def _included(element: IncludeElement, context: Context) -> LaunchDescription | None:
-    """The file of an `include`; None if its path needs an argument, or it cannot be read."""
+    """Reads the file of an `include`; None if its path needs an argument, or it cannot be read."""
     try:
         return load_launch_file(evaluate(element.file, context))
     except LaunchFileError:
@@ -255,7 +258,7 @@ def _collect(
 
 
 def _unique_names(processes: Sequence[ProcessSpec]) -> list[ProcessSpec]:
-    """Tells processes with the same name apart: by namespace, and if that is not enough by number."""
+    """Makes the names of processes unique: by namespace, and if that is not enough by number."""
     names = [process.name for process in processes]
     full = [
         (process.fully_qualified_name or name).lstrip("/") if names.count(name) > 1 else name
@@ -272,10 +275,10 @@ _Evaluated = dict[str, Scalar | list[Scalar]]
 
 @dataclass
 class _Evaluation:
-    """One pass over a launch file and what it includes.
+    """One pass over a launch file and the files it includes.
 
     Attributes:
-        given: by name of an argument or value, the argument of the user from which it follows.
+        given: argument of the user that determines an argument or value, by its name.
     """
 
     context: Context
@@ -325,16 +328,16 @@ class _Evaluation:
         if name in _SETTINGS:
             raise LaunchFileError(f"'{name}' is a setting of ros2 launch that this runner does not know")
         self.context.configurations[name] = self._text(value)
-        self._follow(name, value)
+        self._trace(name, value)
 
-    def _follow(self, name: str, value: Template) -> None:
-        """Counts a value among the given ones if it follows from one of them."""
+    def _trace(self, name: str, value: Template) -> None:
+        """Stores the argument of the user that determines a value, if there is one."""
         origin = self._origin(value)
         if origin is not None:
             self.given[name] = origin
 
     def _origin(self, value: object) -> str | None:
-        """The argument of the user from which a value follows; the first one if it follows from several."""
+        """Returns the argument of the user that determines a value; the first one of several, by variable name."""
         return next((self.given[name] for name in sorted(variables_in(value)) if name in self.given), None)
 
     def _declare(self, element: ArgumentElement) -> None:
@@ -343,7 +346,7 @@ class _Evaluation:
             if element.default is None:
                 raise LaunchFileError(describe_missing(argument))
             values[argument.name] = self._text(element.default)
-            self._follow(argument.name, element.default)
+            self._trace(argument.name, element.default)
         value = values[argument.name]
         if argument.choices is not None and value not in argument.choices:
             choices = ", ".join(argument.choices)
@@ -408,7 +411,7 @@ class _Evaluation:
         return write_parameters({key: parameters}, self.parameter_directory)
 
     def _flatten(self, entry: Parameters, prefix: str, result: _Evaluated, given: dict[str, str]) -> None:
-        """Evaluates nested parameters to names with dots; adds to `given` the arguments from which they follow."""
+        """Evaluates nested parameters to names with dots; adds the arguments that determine them to `given`."""
         name = prefix + self._text(entry.name)
         if isinstance(entry.value, ParameterValue):
             result[name] = entry.value.evaluate(self.context)

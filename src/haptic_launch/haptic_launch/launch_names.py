@@ -6,7 +6,7 @@ from .launch_substitutions import LaunchFileError
 
 
 def join_namespace(base: str | None, namespace: str | None) -> str | None:
-    """Puts a relative namespace below the group's, and makes it absolute; None when neither is given."""
+    """Joins a relative namespace to that of the group, and makes it absolute; None if neither is given."""
     joined = base if namespace is None else namespace
     if joined is None:
         return None

@@ -1,4 +1,4 @@
-"""The nodes that a launch file starts, with their parameters, whether each has a process of its own or not."""
+"""Nodes that a launch file starts, with their parameters, in separate or shared processes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class LaunchedNode:
     """A node that a launch file starts.
 
     Attributes:
-        name: without namespace.
-        namespace: with a slash before it, empty for the root.
+        name: name without namespace.
+        namespace: namespace with a leading slash; empty for the root.
         executable: "package/executable".
-        parameters: with dots in nested names.
-        given: by name of a parameter, the argument of the user from which its value follows.
+        parameters: values by name, with dots in nested names.
+        given: argument of the user that determines a parameter, by the parameter's name.
         changed: names of the parameters whose values a parameter file replaced.
     """
 
@@ -46,11 +46,11 @@ class LaunchedNode:
 def launched_nodes(
     description: LaunchDescription, arguments: Mapping[str, str] | None = None, given: Collection[str] | None = None
 ) -> list[LaunchedNode]:
-    """The nodes in the order of the file; their executables need not be installed.
+    """Returns the nodes in the order of the file; their executables need not be installed.
 
     Args:
-        description: of the launch file.
-        arguments: of the launch file, by name.
+        description: parsed launch file.
+        arguments: arguments of the launch file, by name.
         given: names of the arguments that the user gave; None: all of them.
 
     Raises:
@@ -67,12 +67,12 @@ def launched_nodes(
 
 
 def parameters_of(spec: ProcessSpec) -> dict[str, Any]:
-    """The parameters that a process gets from its parameter files.
+    """Reads the parameters that a process gets from its parameter files.
 
-    A later file replaces those of the ones before, and the full name of the node goes before a pattern.
+    Values of later files replace earlier ones, and those under the node's full name replace those under a pattern.
 
     Raises:
-        LaunchFileError: a file that the launch file names is no parameter file.
+        LaunchFileError: a file that the launch file names is not a parameter file.
     """
     name = spec.fully_qualified_name or f"/{spec.name}"
     found: list[tuple[bool, dict[str, Any]]] = []

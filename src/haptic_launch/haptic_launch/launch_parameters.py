@@ -1,10 +1,10 @@
-"""Values of node parameters in launch files: how they get their type.
+"""Values of node parameters in launch files, and the rules for their types.
 
 The rules are those of ROS 2's YAML launch front end (Jazzy):
 
-* A value without substitution keeps the type that YAML gave it: `5` is an integer, `"5"` is a string.
+* A value without substitution keeps its type in YAML: `5` is an integer, `"5"` is a string.
   Lists have one type of element; `[1, 2.5]` is refused.
-* A string with a substitution is evaluated and the result is read as YAML again: `$(var x)` with `x:=5` is
+* A string with a substitution is evaluated, and the result is read as YAML again: `$(var x)` with `x:=5` is
   an integer, with `x:=5.0` a float, with `x:=true` a boolean, with `x:='[1.0, 2.0]'` a list of floats. The
   result `''` stays an empty string; null, mappings and dates are refused.
 * `type: str` keeps the text; `type: float` (`int`, `bool`) converts it, so that `x:=5` gives 5.0. A value
@@ -29,7 +29,7 @@ from .launch_substitutions import Context, LaunchFileError, Template, evaluate, 
 __all__ = ["ParameterType", "ParameterValue", "Scalar", "dump_parameters", "parse_parameter_value", "write_parameters"]
 
 Scalar = bool | int | float | str
-#: a list within a list, which is no parameter value; a parser of YAML needs seconds for thousands of brackets
+#: list within a list, which is not a parameter value; a YAML parser needs seconds for thousands of brackets
 _NESTED = re.compile(r"\s*\[\s*\[")
 _SCALARS: dict[str, type] = {"str": str, "bool": bool, "float": float, "int": int}
 
@@ -43,7 +43,7 @@ class ParameterType:
 
     @classmethod
     def parse(cls, text: object) -> ParameterType | None:
-        """Reads the attribute; `yaml` is what holds without it, hence None."""
+        """Parses the attribute; returns None for `yaml`, which has the same effect as no attribute."""
         names = [*_SCALARS, *(f"list_of_{name}" for name in _SCALARS)]
         if text == "yaml":
             return None
@@ -57,14 +57,14 @@ class ParameterType:
 
 @dataclass(frozen=True)
 class ParameterValue:
-    """A parameter's value, not evaluated yet; strings with substitutions are templates."""
+    """A parameter's value before its evaluation; strings with substitutions are templates."""
 
     value: Scalar | Template | list[Scalar | Template]
     type: ParameterType | None
 
     @property
     def expected(self) -> str:
-        """The type in words, for the user who gives the value."""
+        """Type in words, for errors."""
         if self.type is None:
             return "a value, or a list of values of one type"
         return {float: "a number", int: "a whole number", bool: "true or false"}.get(self.type.scalar, "text")
@@ -86,11 +86,11 @@ class ParameterValue:
 
 
 def parse_parameter_value(raw: object, kind: ParameterType | None) -> ParameterValue:
-    """Checks a `value` attribute as far as its type is known without evaluation.
+    """Checks the type of a `value` attribute as far as possible without evaluation.
 
     Args:
-        raw: value as YAML read it.
-        kind: the attribute `type`, if given.
+        raw: value parsed by YAML.
+        kind: attribute `type`, if given.
     """
     if isinstance(raw, list):
         if kind is not None and not kind.is_list:
@@ -125,7 +125,7 @@ def _parse_scalar(raw: object) -> Scalar | Template:
 
 
 def _coerce(text: str, kind: ParameterType | None) -> Any:
-    """Gives an evaluated text its type."""
+    """Converts an evaluated text to its type."""
     if kind is not None and kind.scalar is str:
         return text
     try:
@@ -147,12 +147,12 @@ def _coerce(text: str, kind: ParameterType | None) -> Any:
 
 
 def _is_uniform(values: list[Any]) -> bool:
-    """Returns whether there are elements, all of one type; ROS 2 reads no type from an empty list."""
+    """Returns whether the list has elements, all of one type; ROS 2 finds no type for an empty list."""
     return {type(value) for value in values} in [{scalar} for scalar in _SCALARS.values()]
 
 
 class _QuotingDumper(yaml.CSafeDumper):
-    """Quotes every text, since rcl reads a bare y as true; writes no aliases, which rcl refuses."""
+    """YAML dumper that quotes every text, since rcl reads y as true, and writes no aliases, which rcl refuses."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -164,7 +164,7 @@ _QuotingDumper.add_representer(
 
 
 def dump_parameters(nodes: Mapping[str, Mapping[str, Any]]) -> str:
-    """The text of a ROS parameter file.
+    """Returns the text of a ROS parameter file.
 
     Args:
         nodes: parameters by the full name of the node, or `/**`.

@@ -1,6 +1,6 @@
-"""Text with substitutions, as ROS 2 launch files write it: `$(var mode)`, `$(equals $(var a) 'x y')`.
+"""Text with substitutions in ROS 2 launch files: `$(var mode)`, `$(equals $(var a) 'x y')`.
 
-What a text means follows the grammar of ROS 2's launch front ends (Jazzy):
+The grammar is that of ROS 2's launch front ends (Jazzy):
 
 * `\\x` stands for `x`; `\\$(` is a literal `$(`.
 * A substitution is `$(name argument argument)` with exactly one space before each argument. An argument
@@ -8,8 +8,8 @@ What a text means follows the grammar of ROS 2's launch front ends (Jazzy):
   Inside a quoted argument, the arguments of a nested substitution cannot be quoted again.
 * Outside of a substitution, quotes are ordinary characters.
 
-`eval`, `command` and the other substitutions of ROS 2 are left out on purpose: the suite's launch files do
-not need them, and a launch file that needs them is refused with a clear message.
+`eval`, `command` and the other substitutions of ROS 2 are not supported: the suite's launch files do not
+need them. A launch file that needs them is refused with a clear message.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ __all__ = [
 
 
 class LaunchFileError(Exception):
-    """A launch file, or the arguments given to it, cannot be understood; `str()` is one line.
+    """A launch file or its arguments are not valid; `str()` is one line.
 
     Attributes:
         message: description of the mistake.
-        where: file, line and element, as soon as they are known.
+        where: file, line and element; None until they are known.
     """
 
     def __init__(self, message: str, where: str | None = None) -> None:
@@ -65,7 +65,7 @@ class LaunchFileError(Exception):
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Adds the place to a `LaunchFileError` that does not know its place yet."""
+    """Adds file, line and element to a `LaunchFileError` that has none."""
     try:
         yield
     except LaunchFileError as error:
@@ -76,14 +76,14 @@ def located(where: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Call:
-    """One substitution, not evaluated yet."""
+    """One substitution before its evaluation."""
 
     name: str
     arguments: tuple[Template, ...]
 
 
 Template = tuple[str | Call, ...]
-"""A parsed text: literal pieces and substitutions in turn; empty for the quoted argument ''."""
+"""A parsed text: a sequence of literal pieces and substitutions; empty for the quoted argument ''."""
 
 
 def find_package_prefix(package: str, environment: Mapping[str, str] | None = None) -> str:
@@ -126,13 +126,13 @@ def _is_executable(path: Path) -> bool:
 
 @dataclass
 class Context:
-    """What substitutions can see while a launch file is evaluated.
+    """Data for substitutions while a launch file is evaluated.
 
     Attributes:
-        configurations: the launch configurations, that is arguments and `let` values.
-        environment: for `$(env ...)`.
-        directory: for `$(dirname)`.
-        find_package_share: for `$(find-pkg-share ...)`.
+        configurations: launch configurations, that is arguments and `let` values.
+        environment: environment variables for `$(env ...)`.
+        directory: directory for `$(dirname)`.
+        find_package_share: function for `$(find-pkg-share ...)`.
     """
 
     configurations: dict[str, str] = field(default_factory=dict)
@@ -147,7 +147,7 @@ def unescape(text: str) -> str:
 
 
 def variables_in(part: object) -> set[str]:
-    """Names of the launch arguments that a template, an element, or a sequence of these reads."""
+    """Returns the names of the launch arguments that a template, an element, or a sequence of these reads."""
     if isinstance(part, Call):
         names = {"".join(map(str, part.arguments[0]))} if part.name == "var" else set()
         return names.union(*map(variables_in, part.arguments))
@@ -159,12 +159,12 @@ def variables_in(part: object) -> set[str]:
 
 
 def parse_template(text: str) -> Template:
-    """Parses a text with substitutions; an unknown substitution or a wrong number of arguments is refused."""
+    """Parses a text with substitutions; refuses an unknown substitution and a wrong number of arguments."""
     return _Parser(text).template(None)
 
 
 class _Parser:
-    """Recursive descent over one text; `quote` is the quotation mark around the current position, if any."""
+    """Recursive-descent parser of one text; `quote` is the quotation mark around the current position, if any."""
 
     _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
@@ -173,7 +173,7 @@ class _Parser:
         self._position = 0
 
     def template(self, quote: str | None) -> Template:
-        """Reads pieces up to the closing quote, or to the end of the text when there is no quote."""
+        """Reads pieces up to the closing quote, or to the end of the text if there is no quote."""
         pieces: list[str | Call] = []
         while (next_ := self._peek()) != (quote or "") or (quote is not None and self._escaped()):
             if next_ == "":
@@ -241,7 +241,7 @@ def evaluate(template: Template, context: Context) -> str:
 
 
 def evaluate_condition(template: Template, context: Context) -> bool:
-    """Evaluates an `if` or `unless`: true, 1, false or 0 in any case, spaces around it ignored."""
+    """Evaluates an `if` or `unless`: true, 1, false or 0, in upper or lower case, with spaces around it."""
     text = evaluate(template, context)
     value = {"true": True, "1": True, "false": False, "0": False}.get(text.strip().lower())
     if value is None:
@@ -273,7 +273,7 @@ def _env(arguments: Sequence[Template], context: Context) -> str:
 
 
 def _equals(arguments: Sequence[Template], context: Context) -> str:
-    """Compares as booleans if both are (true, false, 1, 0), as numbers if both are, otherwise as text."""
+    """Compares two values as booleans (true, false, 1, 0) if both are, as numbers if both are, otherwise as text."""
     left, right = (evaluate(argument, context) for argument in arguments)
     booleans = {"true": True, "1": True, "false": False, "0": False}
     if left.lower() in booleans and right.lower() in booleans:
@@ -285,7 +285,7 @@ def _equals(arguments: Sequence[Template], context: Context) -> str:
 
 
 def _boolean(name: str, argument: Template, context: Context) -> bool:
-    """Reads the operand of not, and, or: a YAML boolean (yes and on are some), 1 or 0."""
+    """Evaluates the operand of not, and, or: a YAML boolean (also yes and on), 1 or 0."""
     text = evaluate(argument, context)
     try:
         value = load_yaml({"1": "true", "0": "false"}.get(text, text))

@@ -1,7 +1,7 @@
 """Checks the parameters of the nodes of a run before a process starts, by the declarations that the nodes use.
 
-A value that follows from an argument of the user is refused in the name of the argument, any other in the name of the
-node. `haptic_experiments.configuration_checks` then checks parameters that must fit each other.
+The error about a value that an argument of the user determines names the argument, any other error names the node.
+`haptic_experiments.configuration_checks` then checks combinations of parameters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PARAMETERS = "docs/parameters.md has the parameters of the nodes"
 def checked_nodes(
     description: LaunchDescription, arguments: Mapping[str, str], given: Collection[str] | None = None
 ) -> list[LaunchedNode]:
-    """The nodes of a run, as `nodes_of_run` gives them, with checked parameters.
+    """Returns the nodes of a run, as `nodes_of_run` does, after a check of their parameters.
 
     Raises:
         UsageError: a parameter is unknown or refused, or its file cannot be read.
@@ -35,10 +35,10 @@ def checked_nodes(
 
 
 def check_parameters(nodes: Sequence[LaunchedNode]) -> None:
-    """Refuses parameters of nodes; a node of another package that has no declarations passes.
+    """Checks the parameters of nodes, except those of nodes without declarations, such as nodes of other packages.
 
     Raises:
-        UsageError: names the argument of the user, or node and parameter.
+        UsageError: a parameter is refused; the message names the argument of the user, or node and parameter.
     """
     for node in nodes:
         specs = declared_parameters(node.executable)
@@ -61,10 +61,10 @@ def check_parameters(nodes: Sequence[LaunchedNode]) -> None:
 
 
 def check_recorders(nodes: Sequence[LaunchedNode], experiment: str) -> None:
-    """Refuses a recorder of another experiment, whose topics and report the run would have.
+    """Refuses a recorder of another experiment: the run would have the topics and the report of that experiment.
 
     Raises:
-        HapticError: names the recorder and both experiments.
+        HapticError: there is such a recorder; the message names it and both experiments.
     """
     for node in nodes:
         specs = declared_parameters(node.executable) if node.executable == RECORDER else None

@@ -1,17 +1,17 @@
-"""Makes sure that no process outlives a runner that is killed. Two small programs; the runner starts both.
+"""Ends all processes of a runner that is killed. The runner starts the two small programs of this module.
 
-`start RUNNER_PID COMMAND...` prepares the process it runs in and becomes COMMAND:
+`start RUNNER_PID COMMAND...` prepares its own process and replaces it by COMMAND:
 
 * When the runner dies, the kernel sends this process SIGINT (prctl PR_SET_PDEATHSIG, kept across exec), so
-  that a device node can go to its safe state. The setting is made here, in a program of its own, because
-  `preexec_fn` of subprocess runs Python between fork and exec, which is not safe beside threads.
-* SIGINT and SIGTERM get their default action. A shell starts background jobs with SIGINT ignored, and
-  without this a node would inherit that and never see the runner's request to stop.
+  that a device node can go to its safe state. A separate program makes this setting, because `preexec_fn` of
+  subprocess runs Python between fork and exec, which is not safe in a process with threads.
+* SIGINT and SIGTERM get their default action. A shell starts background jobs with SIGINT ignored; a node that
+  inherited this would not receive the runner's request to stop.
 
-`guard` reads lines `+PGID` and `-PGID` from its standard input, whose other end only the runner holds. The
-end of the input means that the runner is gone: the processes of the remaining groups get two seconds for
-what SIGINT made them do, then every group is killed, with the children that nodes started. (The kernel
-drops the setting of `start` for programs with set-user-ID or file capabilities: those are only killed.)
+`guard` reads lines `+PGID` and `-PGID` from its standard input, whose other end only the runner has open. The
+input ends when the runner ends. Then the processes of the remaining groups get two seconds to react to SIGINT,
+and every group is killed, with the children that nodes started. (The kernel drops the setting of `start` for
+programs with set-user-ID or file capabilities: those are only killed.)
 
 The module imports little, because each node's start waits for it.
 """
@@ -28,7 +28,8 @@ import time
 __all__ = ["guard", "guard_command", "start", "start_command"]
 
 _PR_SET_PDEATHSIG = 1
-_LAST_WORDS = 2.0
+#: time for the processes to react to SIGINT before they are killed [s]
+_GRACE = 2.0
 
 
 def start_command(command: list[str]) -> list[str]:
@@ -61,7 +62,7 @@ def start(runner: int, command: list[str]) -> None:
 
 
 def guard() -> None:
-    """Waits for the end of the standard input and then ends the groups that are left."""
+    """Waits for the end of the standard input and then ends the remaining groups."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     leaders: dict[int, int] = {}
@@ -75,13 +76,13 @@ def guard() -> None:
         elif group in leaders:
             os.close(leaders.pop(group))
     waiting = set(leaders.values())
-    deadline = time.monotonic() + _LAST_WORDS
+    deadline = time.monotonic() + _GRACE
     while waiting and (remaining := deadline - time.monotonic()) > 0:
         waiting -= set(select.select(list(waiting), [], [], remaining)[0])
     for group in leaders:
         try:
             os.killpg(group, signal.SIGKILL)
-        except OSError:  # empty by now
+        except OSError:  # the group is empty
             continue
 
 

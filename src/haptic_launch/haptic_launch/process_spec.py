@@ -1,4 +1,4 @@
-"""A process of a run."""
+"""Description of a process of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-#: programs that only show what goes on; no run depends on them
+#: programs that only display a run; no run depends on them
 VIEWERS = ("rviz2", "state_publisher", "viewer")
 
 
@@ -16,14 +16,14 @@ class ProcessSpec:
     """One process to run.
 
     Attributes:
-        name: short and unique; stands before each line of output.
+        name: short and unique name, printed before each line of output.
         command: program and arguments.
-        environment: all of its environment.
-        on_exit_shutdown: whether its end ends the run.
+        environment: complete environment of the process.
+        on_exit_shutdown: whether the end of the process ends the run.
         source: origin, such as file, line and element.
-        fully_qualified_name: the ROS node's name with its namespace, if it is one and the name is known.
-        respawn_delay: seconds from its failure until it is started again; None: its failure ends the run.
-        given_parameters: by name of a parameter of the node, the argument of the user from which its value follows.
+        fully_qualified_name: name of the ROS node with its namespace; None if unknown or not a node.
+        respawn_delay: time from a failure to the restart [s]; None: a failure ends the run.
+        given_parameters: argument of the user that determines a parameter of the node, by the parameter's name.
     """
 
     name: str
@@ -37,5 +37,5 @@ class ProcessSpec:
 
     @property
     def only_shows(self) -> bool:
-        """Nothing depends on it: its failure is reported, but neither ends nor fails the run."""
+        """True for a program that only displays: its failure is reported, but neither ends nor fails the run."""
         return Path(self.command[0]).name in VIEWERS

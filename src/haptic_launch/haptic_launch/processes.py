@@ -1,8 +1,8 @@
 """Runs the processes of an experiment: starts them, forwards their output, and stops all of them together.
 
-Each process leads a session of its own, so that Ctrl-C in a terminal reaches the runner alone, which then
-sends each process group SIGINT exactly once. Everything is driven by events (pipes, pidfds, a wake-up
-descriptor for signals): nothing polls. Linux 5.3 or newer.
+Each process leads its own session, so that Ctrl-C in a terminal reaches only the runner, which then sends each
+process group SIGINT exactly once. The runner is driven by events (pipes, pidfds, a wake-up descriptor for
+signals) and does not poll. It needs Linux 5.3 or newer.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ESCALATION = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 _CHUNK = 65536
 _LONGEST_LINE = 1 << 20
-_LEFTOVER_GRACE = 1.0  # for what a process leaves behind and holds its output open
-_SILENT_GRACE = 0.1  # for what does not, or is about to end
+_LEFTOVER_GRACE = 1.0  # time for children of an ended process that keep its output open [s]
+_SILENT_GRACE = 0.1  # time for children that do not, or are about to end [s]
 _COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
 
 
@@ -48,34 +48,33 @@ def run_processes(
 ) -> int:
     """Runs the processes until all have ended.
 
-    All are stopped when Ctrl-C, SIGTERM or SIGHUP arrives, when one with `on_exit_shutdown` ends well, and when
-    one fails (exit code other than 0, or killed by a signal that is not the runner's). One of `VIEWERS` may fail,
-    and one with a `respawn_delay` is started again after it. Every process group gets SIGINT, after `grace` SIGTERM
-    if it is left, after `kill_grace` SIGKILL. The second Ctrl-C goes to the next of
-    these steps at once, and so does the third. What a process leaves behind in its group has one second after
-    the process's end, then it is killed.
+    All are stopped when Ctrl-C, SIGTERM or SIGHUP arrives, when a process with `on_exit_shutdown` ends with 0, and
+    when one fails (exit code other than 0, or killed by a signal that the runner did not send). `VIEWERS` may fail,
+    and a process with a `respawn_delay` is restarted after it. Every process group gets SIGINT, then SIGTERM after
+    `grace` if it still exists, then SIGKILL after `kill_grace`. The second and the third Ctrl-C go to the next
+    step at once. Children that a process leaves in its group are killed one second after the process's end.
 
-    stdout and stderr of a process share one pipe, so that their lines keep their order; Python processes
+    stdout and stderr of a process share one pipe, so that their lines keep their order. Python processes
     run unbuffered (PYTHONUNBUFFERED, if it is not set). stdin is empty. If the runner itself is killed, the
     processes get SIGINT and, two seconds later, SIGKILL (see `process_guard`).
 
-    Signals are handled only when this is called in the main thread. The calling thread has to live until
-    the call returns.
+    Signals are handled only if the caller is the main thread. The calling thread has to live until the call
+    returns.
 
     Args:
-        specs: started in this order.
-        output: receives the lines, `[name] line`, coloured on a terminal; default: stdout.
-        grace: seconds from SIGINT to SIGTERM.
-        kill_grace: seconds from SIGTERM to SIGKILL.
-        on_line: called with name and line for every line, after it was written.
+        specs: processes, in the order in which they start.
+        output: stream for the lines `[name] line`, coloured on a terminal; default: stdout.
+        grace: time from SIGINT to SIGTERM [s].
+        kill_grace: time from SIGTERM to SIGKILL [s].
+        on_line: function to call with name and line for every line, after it was written.
 
     Raises:
-        Exception: whatever `output` or `on_line` raised, after all processes were stopped.
+        Exception: exception of `output` or `on_line`, after all processes were stopped.
 
     Returns:
-        0 when all ended with 0, by the runner's SIGINT, or by a SIGALRM of their own; 1 when one failed or
-        had to be stopped harder (one line on stderr names the first such process); 128 + signal when a
-        signal stopped the run and all ended as asked, that is 130 for Ctrl-C.
+        0 if all ended with 0, by the runner's SIGINT, or by their own SIGALRM; 1 if one failed or needed a
+        stronger signal (one line on stderr names the first such process); 128 + signal if a signal stopped the
+        run and all ended as requested, that is 130 for Ctrl-C.
     """
     run = _Run(output or sys.stdout, grace, kill_grace, on_line)
     with ExitStack() as stack:
@@ -88,7 +87,7 @@ def run_processes(
 
 @contextmanager
 def _interrupt_blocked() -> Iterator[None]:
-    """Holds SIGINT back, for the children until `process_guard.start` is ready for it."""
+    """Defers SIGINT; children inherit the blocked signal until `process_guard.start` is ready for it."""
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
@@ -98,9 +97,9 @@ def _interrupt_blocked() -> Iterator[None]:
 
 @contextmanager
 def _wake_up_on_signals(run: _Run) -> Iterator[None]:
-    """Turns the stop signals into bytes on a socket that the event loop reads.
+    """Converts the stop signals to bytes on a socket that the event loop reads.
 
-    SIGHUP stays ignored under nohup. SIGINT is taken even if a shell started the runner with it ignored.
+    SIGHUP stays ignored under nohup. SIGINT is handled even if a shell started the runner with it ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -139,7 +138,7 @@ class _Process:
     interrupt_filter: InterruptFilter = field(default_factory=lambda: InterruptFilter())
 
     def send(self, number: signal.Signals) -> bool:
-        """Sends a signal to the process group; returns whether there was anyone to get it."""
+        """Sends a signal to the process group; returns whether the group exists."""
         try:
             os.killpg(self.popen.pid, number)
         except (ProcessLookupError, PermissionError):
@@ -157,7 +156,7 @@ class _Process:
 
 
 class _Run:
-    """The event loop and its state: which stop signal was sent last, why, and what failed first."""
+    """Event loop and its state: last stop signal sent, its cause, and the first failure."""
 
     def __init__(
         self, output: TextIO, grace: float, kill_grace: float, on_line: Callable[[str, str], None] | None
@@ -200,7 +199,7 @@ class _Run:
                 break
 
     def _start_one(self, spec: ProcessSpec, prefix: str) -> bool:
-        """Starts one process; returns whether that worked. (A wrong command shows only later, as exit code 127.)"""
+        """Starts one process; returns whether that worked. A wrong command appears only later, as exit code 127."""
         pipe, writer = os.pipe()
         try:
             popen = subprocess.Popen(
@@ -220,7 +219,7 @@ class _Run:
         os.set_blocking(pipe, False)
         process = _Process(spec, popen, pipe, prefix)
         self._processes.append(process)
-        self._tell_guard(f"+{popen.pid}\n")
+        self._notify_guard(f"+{popen.pid}\n")
         process.pidfd = os.pidfd_open(popen.pid)
         self.watch(pipe, lambda: self._on_output(process))
         self.watch(process.pidfd, lambda: self._on_end(process))
@@ -245,12 +244,12 @@ class _Run:
         return 0 if self._stopped_by is None else 128 + self._stopped_by
 
     def close(self) -> None:
-        """Leaves nothing behind, also after an exception."""
+        """Kills remaining processes and closes all descriptors, also after an exception."""
         for process in self._processes:
             if not process.done:
                 process.send(signal.SIGKILL)
                 process.popen.wait()
-                self._tell_guard(f"-{process.popen.pid}\n")
+                self._notify_guard(f"-{process.popen.pid}\n")
             for descriptor in (process.pipe, process.pidfd):
                 if descriptor >= 0:
                     os.close(descriptor)
@@ -287,7 +286,7 @@ class _Run:
     # Output
 
     def _on_output(self, process: _Process) -> bool:
-        """Forwards what the pipe holds, at most one chunk; returns whether there may be more."""
+        """Forwards output from the pipe, at most one chunk; returns whether there may be more."""
         try:
             data = os.read(process.pipe, _CHUNK)
         except BlockingIOError:
@@ -330,13 +329,13 @@ class _Run:
         os.close(process.pidfd)
         process.pidfd = -1
         while process.pipe >= 0 and self._on_output(process):
-            pass  # what it said last belongs to the judgement
-        self._judge(process, process.popen.wait())
+            pass  # the interrupt filter needs the last lines for the assessment
+        self._assess_end(process, process.popen.wait())
         if not process.done:
             self._settle(process)
 
     def _settle(self, process: _Process) -> None:
-        """After the process's end: waits for its output's end, and not long for what it left behind."""
+        """Finishes an ended process, or sets the deadline for its output and for the children it left."""
         if process.pidfd >= 0:
             return
         if process.pipe < 0 and not process.group_exists():
@@ -348,22 +347,22 @@ class _Run:
     def _finish(self, process: _Process) -> None:
         process.done = True
         process.deadline = None
-        self._tell_guard(f"-{process.popen.pid}\n")
+        self._notify_guard(f"-{process.popen.pid}\n")
 
-    def _judge(self, process: _Process, code: int) -> None:
-        """Decides what the end of a process means for the run."""
+    def _assess_end(self, process: _Process, code: int) -> None:
+        """Decides the effect of a process's end on the run."""
         number = -code if code < 0 else code - 128
         ours = number in process.received
-        let_go = number == signal.SIGALRM and not ours
-        if let_go:  # see haptic_core.process.limit_the_end
-            self._say(f"{process.spec.name} had done its work, but could not end by itself; SIGALRM ended it")
-        if code == 0 or let_go:
+        own_alarm = number == signal.SIGALRM and not ours
+        if own_alarm:  # see haptic_core.process.limit_the_end
+            self._print(f"{process.spec.name} had done its work, but could not end by itself; SIGALRM ended it")
+        if code == 0 or own_alarm:
             if process.spec.on_exit_shutdown:
                 self._stop()
         elif ours and number != signal.SIGINT:
             message = f"{process.spec.name} did not stop on SIGINT; {signal.Signals(number).name} ended it"
             if self._forced_by_user or process.spec.only_shows:
-                self._say(message)
+                self._print(message)
             else:
                 self._fail(message)
         elif not ours and not process.interrupt_filter.start_interrupted:
@@ -371,16 +370,16 @@ class _Run:
             delay = process.spec.respawn_delay
             if delay is not None and self._stage is None:
                 process.restart = time.monotonic() + delay
-                self._say(f"{message}; it is started again")
+                self._print(f"{message}; it is started again")
             elif process.spec.only_shows:
-                self._say(f"{message}; the run goes on without it")
+                self._print(f"{message}; the run goes on without it")
             else:
                 self._fail(message)
 
     def _fail(self, message: str) -> None:
         if not self._failed:
             self._failed = True
-            self._say(message)
+            self._print(message)
         self._stop()
 
     # Stopping
@@ -392,13 +391,13 @@ class _Run:
             self._interrupts += number == signal.SIGINT
             if self._stage is None:
                 self._stopped_by = signal.Signals(number)
-                self._say(f"{self._stopped_by.name}: stopping; Ctrl-C stops harder")
+                self._print(f"{self._stopped_by.name}: stopping; Ctrl-C stops harder")
                 self._stop()
             elif number == signal.SIGINT and (self._interrupts > 1 or self._stopped_by is not None):
                 self._forced_by_user = True
                 self._escalate()
             elif number == signal.SIGINT:
-                self._say("already stopping; Ctrl-C again stops harder")
+                self._print("already stopping; Ctrl-C again stops harder")
 
     def _stop(self) -> None:
         for process in self._processes:
@@ -420,10 +419,10 @@ class _Run:
 
     # Others
 
-    def _say(self, message: str) -> None:
+    def _print(self, message: str) -> None:
         print(f"haptics: {message}", file=sys.stderr, flush=True)
 
-    def _tell_guard(self, line: str) -> None:
+    def _notify_guard(self, line: str) -> None:
         if self._guard is not None and self._guard.stdin is not None:
             with suppress(OSError):  # if the guard is gone, the processes still get SIGINT from the kernel
                 self._guard.stdin.write(line.encode())

@@ -1,4 +1,4 @@
-"""Runs a launch file by ROS 2's own launch, with an exit code that says whether a node failed."""
+"""Runs a launch file with ROS 2's own launch, and returns an exit code that depends on the nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run_launch_file(path: Path, arguments: Mapping[str, str]) -> int:
         0; 1 if a node failed or the file could not be evaluated; 130 after Ctrl-C.
     """
     state = {"code": 0}
-    os.environ.update(dds_environment([f"mode:={arguments.get('mode', 'lockstep')}"], os.environ))  # of all processes
+    os.environ.update(dds_environment([f"mode:={arguments.get('mode', 'lockstep')}"], os.environ))  # for all processes
 
     def on_exit(event: ProcessExited, context: LaunchContext) -> Any:
         if event.returncode == 0 or (context.is_shutdown and event.returncode in (-2, 130)):
@@ -42,7 +42,7 @@ def run_launch_file(path: Path, arguments: Mapping[str, str]) -> int:
         if event.due_to_sigint and not state["code"]:
             state["code"] = 130
 
-    # as `ros2 launch` does: a terminal gives Ctrl-C to the nodes itself, without one it is launch that passes it on
+    # as in `ros2 launch`: a terminal sends Ctrl-C to the nodes itself, without a terminal launch forwards it
     service = LaunchService(noninteractive=not sys.stdin.isatty())
     service.include_launch_description(
         LaunchDescription(

@@ -1,4 +1,4 @@
-"""What every run needs: its arguments, its variants, its directory, the start of its launch file, and its run.yaml."""
+"""Arguments, variants, directory, launch file and run.yaml of a run."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from haptic_launch.processes import run_processes
 
 INTERRUPTED = 130
 
-#: packages that `rviz:=true` starts programs of
+#: packages whose programs `rviz:=true` starts
 RVIZ_PACKAGES = ("rviz2", "robot_state_publisher")
 
-#: as long as a device node takes: 11 days [s]
+#: longest duration that a device node accepts, 11 days [s]
 LONGEST_RUN = "1000000.0"
 
-#: what is different while a person watches, where it is not given
+#: defaults of arguments while a user watches
 IN_VIEW = {"pace": "1.0"}
 
 #: hint after a wrong argument
@@ -56,7 +56,7 @@ class MissingProgramError(HapticError):
     """A program that the user asked for is not installed.
 
     Attributes:
-        hint: advice what to install, and what works without it.
+        hint: advice on the installation, and on runs without the program.
     """
 
     def __init__(self, message: str, hint: str) -> None:
@@ -65,10 +65,10 @@ class MissingProgramError(HapticError):
 
 
 def check_rviz(arguments: Mapping[str, str]) -> None:
-    """Refuses `rviz:=true` where RViz cannot be found, before anything starts.
+    """Refuses `rviz:=true` if RViz cannot be found.
 
     Raises:
-        MissingProgramError: names the packages.
+        MissingProgramError: packages are missing; the message names them.
     """
     if arguments.get("rviz") != "true":
         return
@@ -83,12 +83,12 @@ def check_rviz(arguments: Mapping[str, str]) -> None:
 
 
 def check_hardware(arguments: Mapping[str, str]) -> None:
-    """Refuses `hardware:=ros2_control` and `mock` where they cannot run, before anything starts.
+    """Refuses `hardware:=ros2_control` and `mock` if they cannot run.
 
     Raises:
         MissingProgramError: ros2_control, or the suite's plugins for it, are not installed.
-        UsageError: the run is in lockstep, has an input device, or would record the truth of mock hardware, which has
-            none.
+        UsageError: the run is in lockstep, has an input device, or would record the true state of mock hardware, which
+            has none.
     """
     hardware = arguments.get("hardware", "simulated")
     if hardware == "simulated":
@@ -120,15 +120,15 @@ def check_hardware(arguments: Mapping[str, str]) -> None:
         raise UsageError("argument hardware: mock has no truth to record", "add record:=false")
 
 
-#: below it a node in a process of its own wants most of a core, s
+#: period below which a node in a separate process needs most of a core [s]
 BUSY_PERIOD = 5e-3
 
 
 def check_layout(nodes: Sequence[LaunchedNode], arguments: Mapping[str, str]) -> None:
-    """Refuses realtime nodes in processes of their own where there are too few cores for them (docs/reliability.md).
+    """Refuses realtime nodes in separate processes if there are too few cores for them (docs/reliability.md).
 
     Raises:
-        UsageError: more than one node beyond the cores that this process may use.
+        UsageError: there are at least two more nodes than cores that this process may use.
     """
     if arguments.get("mode") != "realtime" or arguments.get("layout") != "processes":
         return
@@ -154,7 +154,7 @@ def _is_installed(package: str) -> bool:
 
 
 def parse_arguments(words: Sequence[str]) -> dict[str, str]:
-    """Turns name:=value words into a dict; raises UsageError for any other word."""
+    """Parses words name:=value to values by name; raises UsageError for any other word."""
     arguments = {}
     for word in words:
         name, separator, value = word.partition(":=")
@@ -171,7 +171,7 @@ def parse_arguments(words: Sequence[str]) -> dict[str, str]:
 
 
 def effective_arguments(description: LaunchDescription, given: Mapping[str, str]) -> dict[str, str]:
-    """The launch file's arguments with their defaults and what the user gave.
+    """Returns the values of all arguments of a launch file: those of the user, else the defaults.
 
     Raises:
         UsageError: an argument is unknown, or a value is not among its choices or not of its parameter's type.
@@ -194,7 +194,7 @@ def effective_arguments(description: LaunchDescription, given: Mapping[str, str]
                 raise UsageError(f"argument {name}: expected {parameter.expected}, got {shortened(value)}") from None
     values = dict(given)
     for name, argument in known.items():
-        if name not in values:  # a default may be the value of an argument before it
+        if name not in values:  # a default may use the value of an earlier argument
             values[name] = evaluate(parse_template(argument.default or ""), Context(values))
     return {name: values[name] for name in known}
 
@@ -202,9 +202,9 @@ def effective_arguments(description: LaunchDescription, given: Mapping[str, str]
 def chosen_variants(
     experiment: Experiment, arguments: Mapping[str, str], given: Mapping[str, str]
 ) -> dict[str, dict[str, str]]:
-    """The argument sets to run: all variants in lockstep, or one run where the user set what they vary.
+    """Returns the argument sets to run: all variants in lockstep, or one run if the user set an argument that varies.
 
-    A given place for the bag also means one run: two bags cannot have it.
+    If the user gives the path of the bag, there is also only one run: two bags cannot have the same path.
     """
     varied = {"output"}.union(*experiment.variants.values())
     if arguments.get("view") == "true" or arguments.get("input_device", "none") != "none":
@@ -215,17 +215,17 @@ def chosen_variants(
 
 
 def bag_directory(run: Path, place: int, variant: str) -> Path:
-    """Where a variant's bag lies: bag for the first, bag_<variant> for the others."""
+    """Returns the path of a variant's bag: bag for the first variant, bag_<variant> for the others."""
     return run / ("bag" if place == 0 else f"bag_{variant}")
 
 
 def bag_parameters(bag: Path) -> Path:
-    """The parameter file of a run, beside its bag: parameters.yaml, or parameters_<variant>.yaml."""
+    """Returns the path of the parameter file beside a bag: parameters.yaml, or parameters_<variant>.yaml."""
     return bag.with_name(f"parameters{bag.name.removeprefix('bag')}.yaml")
 
 
 def new_run_directory(name: str) -> Path:
-    """Makes runs/<time>-<name> below the working directory; a number is added if it exists."""
+    """Makes the directory runs/<time>-<name> in the working directory; a number is added if it exists."""
     base = Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{name}"
     for suffix in ("", *(f"-{n}" for n in range(2, 1000))):
         directory = base.with_name(base.name + suffix)
@@ -240,13 +240,13 @@ def new_run_directory(name: str) -> Path:
 
 
 def compiled_mark(name: str) -> Path | None:
-    """The file that exists once the kernels of an experiment were compiled; None where Numba has no cache of ours."""
+    """Returns the file that marks compiled kernels of an experiment; None without the suite's Numba cache."""
     cache = os.environ.get("NUMBA_CACHE_DIR")
     return Path(cache, "experiments", name) if cache else None
 
 
 def launch(path: Path, arguments: Mapping[str, str]) -> int:
-    """Runs one launch file, by ROS 2's own launch where it is installed, else by the suite's runner."""
+    """Runs one launch file, with ROS 2's own launch if it is installed, else with the suite's runner."""
     if importlib.util.find_spec("launch") and importlib.util.find_spec("launch_ros"):
         from haptic_launch.ros_launch import run_launch_file
 
@@ -265,7 +265,7 @@ def write_run_file(
     variants: Mapping[str, Mapping[str, str]],
     code: int,
 ) -> None:
-    """Writes run.yaml: what ran, with which arguments and versions."""
+    """Writes run.yaml with experiment, arguments, variants, versions and exit code."""
     document: dict[str, Any] = {
         "experiment": experiment.name,
         "exit_code": code,
@@ -278,7 +278,7 @@ def write_run_file(
 
 
 def run_facts() -> dict[str, Any]:
-    """What run.yaml says of the suite and the machine."""
+    """Returns the entries of run.yaml about the suite and the machine."""
     return {
         "git": git_state(),
         "versions": {
@@ -299,7 +299,7 @@ def _version(package: str) -> str | None:
 
 
 def git_state() -> dict[str, Any]:
-    """Commit of the suite's checkout and whether files differ from it; empty outside a checkout."""
+    """Returns commit and state of the suite's checkout (whether files have changed); empty outside a checkout."""
     root = os.environ.get("HAPTICS_ROOT")
     if not root:
         return {}

@@ -1,8 +1,8 @@
-"""Shared memory of Fast DDS that a killed process has left behind.
+"""Shared memory of Fast DDS that a killed process has left.
 
-A participant has a segment "fastrtps_<number>" in /dev/shm, and as long as it lives it holds a lock on the file
-"fastrtps_<number>_el". The kernel releases the lock with the process, so a lock that can be had belongs to a segment
-that no process removes any more. Segments of ports are shared by all processes; Fast DDS removes them itself.
+A participant has a segment "fastrtps_<number>" in /dev/shm, and locks the file "fastrtps_<number>_el" as long as it
+exists. The kernel releases the lock when the process ends, so no process will remove a segment whose file is not
+locked. Segments of ports are shared by all processes; Fast DDS removes them itself.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _YOUNGEST = 1.0
 def remove_abandoned(folder: Path = FOLDER) -> list[str]:
     """Removes the segments of processes that have ended; returns their names.
 
-    Files of other users are left.
+    Files of other users are kept.
     """
     removed = []
     for lock in sorted(folder.glob("fastrtps_*_el")):
         segment = lock.with_name(lock.name.removesuffix("_el"))
         if segment.name.startswith("fastrtps_port"):
             continue
-        with suppress(OSError):  # locked, not ours, or gone in the meantime
+        with suppress(OSError):  # locked, of another user, or already removed
             descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW)
             try:
                 if time.time() - os.fstat(descriptor).st_mtime < _YOUNGEST:

@@ -1,4 +1,4 @@
-"""The start of a loop: tick 0 is published only when all sources are active, and they and the recorder are matched."""
+"""Start of a loop: tick 0 is published when all sources are active, and they and the recorder are matched."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from haptic_msgs.msg import TickEvent
 class StartHandshake:
     """Decides when the clock of a loop, a device or a player, may publish its first tick.
 
-    The node's parameters `sources`, `recorded` and `activation_timeout` name the nodes that it waits for, and how long.
+    The node's parameters `sources` and `recorded` name the nodes that it waits for, `activation_timeout` the longest
+    wait.
 
     Args:
-        node: the clock.
-        announced: is called with the name of a source that has become active.
+        node: node of the clock.
+        announced: function to call with the name of a source that has become active.
 
     Attributes:
-        states: last event of kind "state" of each source that has announced itself, parsed.
+        states: parsed last event of kind "state" of each source that has announced itself.
     """
 
     def __init__(self, node: SuiteNode, announced: Callable[[str], object] = lambda _: None) -> None:
@@ -37,7 +38,7 @@ class StartHandshake:
         self._events = node.create_subscription(TickEvent, "tick_event", self.take_event, latched_qos(EVENT_DEPTH))
 
     def take_event(self, event: TickEvent) -> None:
-        """Takes an event; a source announces itself by one of kind "state"."""
+        """Receives an event; a source announces itself by an event of kind "state"."""
         if event.kind == TickEvent.KIND_STATE and event.source in self._node.parameters["sources"]:
             try:
                 state = self.states[event.source] = state_of(event)
@@ -57,9 +58,9 @@ class StartHandshake:
         """Begins to wait, when the node is activated.
 
         Args:
-            publishers: of the clock's tick topics; all sources take the first one.
-            also: names what else is missing once sources and recorder are there.
-            then: is called when nothing is missing; may `wait_for` more.
+            publishers: publishers of the clock's tick topics; all sources subscribe to the first one.
+            also: function that returns further missing items once sources and recorder are matched.
+            then: function to call when nothing is missing; it may call `wait_for`.
         """
         self.cancel()
         self._error = ""
@@ -89,15 +90,15 @@ class StartHandshake:
         if not node.parameters["recorded"]:
             return unmatched(node, publishers[0], sources)
         through = node.transport.recorded_publishers(publishers)
-        takers = [*sources, RECORDER] if publishers[0] in through else sources
-        unheard = [name for name in unmatched(node, publishers[0], takers) if name != RECORDER]
-        return [*unheard, *unrecorded(node, publishers)]
+        subscribers = [*sources, RECORDER] if publishers[0] in through else sources
+        unmatched_sources = [name for name in unmatched(node, publishers[0], subscribers) if name != RECORDER]
+        return [*unmatched_sources, *unrecorded(node, publishers)]
 
     def is_complete(self) -> bool:
-        """Whether all whom the start waits for have been seen.
+        """Returns whether all conditions of the start have been met.
 
         Raises:
-            HapticError: the time is up; names what is missing.
+            HapticError: the time is up; the message names what is missing.
         """
         if self._error:
             raise HapticError(self._error)

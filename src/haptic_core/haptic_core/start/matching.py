@@ -1,4 +1,4 @@
-"""Nodes that a publisher has matched: they receive all messages that it publishes from then on."""
+"""Nodes that a publisher has matched: they receive all messages that it publishes afterwards."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ PATIENCE = 10.0
 
 
 def subscribers(node: SuiteNode, publisher: Publisher) -> set[str]:
-    """Names of the nodes whose subscriptions the publisher has matched, according to the ROS graph."""
+    """Returns the names of the nodes whose subscriptions the publisher has matched, according to the ROS graph."""
     if not publisher.get_subscription_count():
         return set()
     return {info.node_name for info in node.get_subscriptions_info_by_topic(publisher.topic_name)}
 
 
 def unmatched(node: SuiteNode, publisher: Publisher, names: Sequence[str]) -> list[str]:
-    """Those of the named nodes that do not yet receive the publisher's messages."""
+    """Returns the named nodes that do not yet receive the publisher's messages."""
     others = set(names) - set(node.transport.local_subscribers(publisher.topic_name))
     missing = sorted(others - subscribers(node, publisher)) if others else []
     if not missing and publisher.get_subscription_count() < len(others):
-        return sorted(others)  # the graph knows them, the writer does not yet
+        return sorted(others)  # the graph has them, the writer does not yet
     return missing
 
 
 def unrecorded(node: SuiteNode, publishers: Sequence[Publisher]) -> list[str]:
-    """The recorder, with each topic of these tick publishers that it does not yet receive, directly or in bundles."""
+    """Returns "recorder of <topic>" for each tick publisher that the recorder, or its bundle, has not yet matched."""
     through = node.transport.recorded_publishers(publishers)
     return [f"{RECORDER} of {one.topic_name}" for one in through if unmatched(node, one, [RECORDER])]
 
@@ -48,20 +48,20 @@ def wait_for(
     alive: Callable[[], bool] = lambda: True,
     tell: Callable[[str], object] = lambda line: None,
 ) -> None:
-    """Blocks until nothing is missing; for programs without an executor (nodes use `haptic_core.start.waiting.Wait`).
+    """Waits until nothing is missing, in programs without an executor (nodes use `haptic_core.start.waiting.Wait`).
 
     Args:
-        condition: returns what is missing, empty when nothing is.
+        condition: function that returns the missing items; empty if there is none.
         timeout: longest wait [s], on a steady clock.
         what: subject of the wait, for the error.
-        alive: returns false to end the wait early, without error.
-        tell: takes a line that names what is missing, once, after `PATIENCE`.
+        alive: function that returns false to end the wait early, without error.
+        tell: function to call once, after `PATIENCE`, with a line that names the missing items.
 
     Raises:
-        HapticError: the time is up; names what is missing.
+        HapticError: the time is up; the message names the missing items.
     """
     start = time.monotonic()
-    told = False
+    reported = False
     while alive():
         missing = condition()
         if not missing:
@@ -69,7 +69,7 @@ def wait_for(
         waited = time.monotonic() - start
         if waited > timeout:
             raise HapticError(f"waited {timeout:g} s for {what}; still missing: {missing}")
-        if waited > PATIENCE and not told:
-            told = True
+        if waited > PATIENCE and not reported:
+            reported = True
             tell(f"waiting for {what}; still missing: {missing} (the first time code is compiled)")
         time.sleep(_POLL)

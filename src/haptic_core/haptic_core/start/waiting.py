@@ -1,4 +1,4 @@
-"""Waiting within an executor: a timer checks a condition, so that callbacks and services are served meanwhile."""
+"""Waiting within an executor: a timer checks a condition, while callbacks and services are served."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ INTERVAL = 0.01
 class Wait:
     """Checks a condition, at once and then by a timer, until it holds or the time is up.
 
-    Meanwhile the node's diagnostics report a warning, "waiting for ...".
+    During the wait the node's diagnostics report a warning, "waiting for ...".
 
     Args:
-        node: that waits; its executor serves the timer.
-        missing: returns what is missing, empty when the condition holds.
+        node: node that waits; its executor serves the timer.
+        missing: function that returns the missing items; empty if the condition holds.
         timeout: longest wait [s], on a steady clock.
         subject: name of the awaited condition, for the log and the error.
-        then: is called when the condition holds.
-        expired: is called with one line that names what is missing, when the time is up.
+        then: function to call when the condition holds.
+        expired: function to call with one line that names the missing items, when the time is up.
 
     Attributes:
-        done: the condition holds.
+        done: true if the condition holds.
 
     Raises:
         HapticError: from `missing`, at the first check.
@@ -84,5 +84,5 @@ class Wait:
 
 
 def waiting_line(subject: str, missing: str) -> str:
-    """The line of the log about a long wait."""
+    """Returns the line of the log about a long wait."""
     return f"waiting for {subject}; still missing: {missing} (the first time code is compiled)"

@@ -1,7 +1,7 @@
 """Transport of the messages of a tick between nodes: the interface, and its implementation by ROS topics.
 
-A node has one `Transport`. Nodes in processes of their own use `RosTopics`; nodes that share a process share a
-`local_topics.LocalTopics`, which hands copies of messages over without the middleware.
+A node has one `Transport`. Nodes in separate processes use `RosTopics`; nodes that share a process share a
+`local_topics.LocalTopics`, which delivers copies of messages without the middleware.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from haptic_core.rclpy_parts import RCLError
 
 Callback = Callable[[Any], None]
 
-#: how long `write` waits while the history of a tick topic is full [s]
+#: longest time that `write` waits while the history of a tick topic is full [s]
 WRITE_TIMEOUT = 30.0
 
 #: pause between two attempts to write [s]
@@ -48,11 +48,11 @@ def write(publisher: Publisher, message: Any) -> None:
                 raise HapticError(
                     f"{publisher.topic_name}: a subscriber has not taken anything for {WRITE_TIMEOUT:g} s"
                 ) from None
-            time.sleep(_WRITE_PAUSE)  # the subscriber may need this core
+            time.sleep(_WRITE_PAUSE)  # lets the subscriber have this core
 
 
 class Transport(ABC):
-    """Carries the messages of tick topics from a node to its subscribers."""
+    """Interface that delivers the messages of tick topics from a node to its subscribers."""
 
     _waited_in_vain = False
 
@@ -63,15 +63,16 @@ class Transport(ABC):
         """Delivers the messages of a tick topic to a callback.
 
         Args:
-            node: that subscribes.
+            node: node that subscribes.
             kind: class of the messages.
             topic: relative or absolute name.
-            callback: takes serialised messages (bytes), or message objects if all sources share the process.
+            callback: function that receives serialised messages (bytes), or message objects if all sources share the
+                process.
             qos: profile of the subscription through the middleware.
             sources: names of the nodes that publish on the topic.
 
         Returns:
-            Function that ends the subscription.
+            Function that unsubscribes.
         """
 
     @abstractmethod
@@ -80,15 +81,15 @@ class Transport(ABC):
 
     @abstractmethod
     def has_subscribers(self, publisher: Publisher) -> bool:
-        """Whether a node of any process takes the messages of this publisher."""
+        """Returns whether a node of any process subscribes to this publisher."""
 
     @abstractmethod
     def local_subscribers(self, topic: str) -> list[str]:
-        """Names of the nodes that take a topic (absolute name) without the middleware."""
+        """Returns the names of the nodes that receive a topic (absolute name) without the middleware."""
 
     @abstractmethod
     def recorded_publishers(self, publishers: Sequence[Publisher]) -> Sequence[Publisher]:
-        """The publishers through which the recorder gets the messages of the given publishers."""
+        """Returns the publishers through which the recorder gets the messages of the given publishers."""
 
     @property
     @abstractmethod
@@ -97,7 +98,7 @@ class Transport(ABC):
 
     @abstractmethod
     def when_idle(self, work: Callable[[], object]) -> None:
-        """Calls a function that no tick needs, when the nodes of this process have no messages to exchange."""
+        """Calls a function that no tick needs when the nodes of this process have no messages to exchange."""
 
     @abstractmethod
     def refresh(self) -> None:
@@ -105,13 +106,13 @@ class Transport(ABC):
 
     @abstractmethod
     def flush(self) -> None:
-        """Sends all messages that are held back."""
+        """Sends all messages that wait to be sent."""
 
     def wait_until_taken(self, publishers: Sequence[Publisher]) -> None:
-        """Sends what is held back and waits until every reader has it, the recorder among them.
+        """Sends all waiting messages and waits until every reader, also the recorder, has acknowledged them.
 
-        A reader that was killed still counts for DDS: after `ACKNOWLEDGEMENT_TIMEOUT` in vain no node of this transport
-        waits any more.
+        DDS still waits for a reader that was killed: after one wait of `ACKNOWLEDGEMENT_TIMEOUT` without success no
+        node of this transport waits again.
         """
         self.flush()
         end = time.monotonic() + (0.0 if self._waited_in_vain else ACKNOWLEDGEMENT_TIMEOUT)
@@ -121,11 +122,11 @@ class Transport(ABC):
 
     @abstractmethod
     def executor(self, executor: Executor) -> Any:
-        """The executor that serves both this transport and what the given executor serves."""
+        """Returns an executor that serves both this transport and the nodes of the given executor."""
 
 
 class RosTopics(Transport):
-    """Transport of a node in a process of its own: each tick topic is a ROS topic."""
+    """Transport of a node in a separate process: each tick topic is a ROS topic."""
 
     def subscribe(
         self, node: Node, kind: type, topic: str, callback: Callback, qos: QoSProfile, sources: Iterable[str]

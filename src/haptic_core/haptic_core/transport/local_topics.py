@@ -1,12 +1,12 @@
-"""Transport of nodes that share a process: copies of messages are handed over in order, without the middleware.
+"""Transport of nodes that share a process: delivers copies of messages in order, without the middleware.
 
-A message that goes through DDS and back costs some 100 us of processor time, and the nodes of a composed process
+A message through DDS costs some 100 us of processor time, and the nodes of a composed process
 (`haptic_core.composition`) exchange a dozen in a tick. Here they share a queue. A subscriber gets a copy of the message
-as it was when it was published, and must not change it; the executor delivers it later, never from within the
-publisher's call. So nodes receive the same messages as in processes of their own. Other processes get the message
-through DDS when the nodes have no messages for each other: the answers to a tick do not wait for that. The recorder
-gets the messages in bundles (TickBundle), since a message costs 35 to 50 us to send, and 5 to 10 us to serialise. For
-the same reason a reader that only makes pictures (`PICTURE_READER`) gets the newest message `_PICTURES` times a second.
+as it was when it was published, and must not change it. The executor delivers it later, never within the publisher's
+call, so nodes receive the same messages as in separate processes. Other processes get the message through DDS when the
+nodes have no messages for each other, so the answers to a tick do not wait for them. The recorder gets the messages in
+bundles (TickBundle), since a message costs 35 to 50 us to send, and 5 to 10 us to serialise. For the same reason a
+display reader (`PICTURE_READER`) gets the newest message `_PICTURES` times a second.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from haptic_core.qos import PICTURE_READER
 from haptic_core.transport.interface import Callback, Transport, write
 from haptic_core.transport.message_copies import copy_message
 
-#: deliveries after which the middleware is served, too, although more is waiting
+#: deliveries after which the middleware is served, too, although more messages wait
 _AT_ONCE = 64
 
 #: messages to nodes that are delivered in a row in realtime, where each iteration of the device's loop costs 3 us
 _IN_A_ROW = 8
 
-#: messages of a topic between two checks whether other processes subscribe to it
+#: messages of a topic between two checks for subscribers in other processes
 _LOOK_EVERY = 32
 
-#: most samples in a bundle: about those of a tick, so that after ticks that took long none waits for a large one
+#: largest number of samples in a bundle, about those of a tick, so that no tick waits for a large bundle
 _BUNDLED = 12
 
-#: most messages to other processes that wait until the nodes have none for each other; in lockstep they always have
-_HELD_BACK = 2000
+#: largest number of messages to other processes that wait while the nodes exchange messages, as always in lockstep
+_MAX_WAITING = 2000
 
-#: messages of a topic in a second of wall time for readers that only make pictures [Hz]
+#: rate of the messages of a topic for display readers, in wall time [Hz]
 _PICTURES = 60.0
 
 #: beginning of the name that rclpy gives a node whose own name DDS has not sent yet
@@ -54,9 +54,9 @@ class _Route:
 
     Attributes:
         topic: absolute name.
-        far: a node of another process subscribes.
-        pictures: all of those nodes only make pictures.
-        write: sends a message to other processes.
+        far: true if a node of another process subscribes.
+        pictures: true if all of those nodes are display readers.
+        write: function that sends a message to other processes.
         waiting: last entry of `LocalTopics._waiting`, by the subscriber's callback.
     """
 
@@ -70,17 +70,17 @@ class _Route:
         self._count, self._looks, self._asked = 0, 0, 0.0
 
     def look(self, names_of: Callable[[str], Sequence[str]]) -> None:
-        """Checks once in `_LOOK_EVERY` calls whether other processes subscribe: that costs a microsecond.
+        """Looks for subscribers in other processes, once in `_LOOK_EVERY` calls because it costs a microsecond.
 
         Args:
-            names_of: names of the nodes that subscribe to a topic, which takes longer.
+            names_of: function that returns the names of the nodes that subscribe to a topic, which takes longer.
         """
         if self._looks == 0:
             self._looks, now, count = _LOOK_EVERY, time.monotonic(), self.publisher.get_subscription_count()
             self.far = bool(count)
             if count != self._count or (self.pictures and now > self._asked + 1.0):
                 names = [name for name in names_of(self.topic) if not name.startswith(_UNNAMED)] if count else []
-                self._count, self._asked = len(names), now  # DDS names a node later than its subscription: ask again
+                self._count, self._asked = len(names), now  # DDS sends a node's name after its subscription: ask again
                 only_pictures = len(names) == count and all(name.endswith(PICTURE_READER) for name in names)
                 self.pictures = self.far and only_pictures
         self._looks -= 1
@@ -95,12 +95,13 @@ class LocalTopics(Transport):
 
     Args:
         nodes: names of the nodes of this process; messages of others come through DDS.
-        newest: for realtime. A message that still waits when the next one of its publisher comes is dropped: a late
-            message must not make the next tick late, too. Work that no tick needs waits (see `when_idle`).
+        newest: true in realtime. A message that still waits when the next one of its publisher comes is dropped, so
+            that it does not delay the next tick. Work that no tick needs waits (see `when_idle`).
 
     Attributes:
-        bundle: publisher of TickBundles; None: no recorder takes them.
-        names_of: names of the nodes that subscribe to a topic (absolute name) through the middleware.
+        bundle: publisher of TickBundles; None: no recorder subscribes to them.
+        names_of: function that returns the names of the nodes that subscribe to a topic (absolute name) through the
+            middleware.
     """
 
     def __init__(self, nodes: Collection[str], *, newest: bool = False) -> None:
@@ -128,7 +129,7 @@ class LocalTopics(Transport):
         return lambda: node.destroy_subscription(subscription)
 
     def listen(self, topic: str, node: str, callback: Callback) -> Callable[[], None]:
-        """Delivers the messages of a topic (absolute name) to a node; returns the function that ends that."""
+        """Delivers the messages of a topic (absolute name) to a node; returns the function that unsubscribes."""
         entry = (node, callback)
         self._listeners.setdefault(topic, []).append(entry)
         return lambda: self._listeners[topic].remove(entry)
@@ -144,7 +145,7 @@ class LocalTopics(Transport):
         return bool(self._listeners.get(route.topic)) or route.far or self.sends_bundles()
 
     def _looked_up(self, publisher: Publisher) -> _Route:
-        """The subscribers of a publisher, as far as they are known now."""
+        """Returns the known subscribers of a publisher."""
         route = self._routes.get(publisher)
         if route is None:
             route = self._routes[publisher] = _Route(publisher)
@@ -156,7 +157,7 @@ class LocalTopics(Transport):
             route.forget()
 
     def publish(self, publisher: Publisher, message: Any) -> None:
-        """Queues a copy of a message for all subscribers, for the recorder and for other processes that take it."""
+        """Queues a copy of a message for all subscribers, for the recorder and for subscribing processes."""
         route = self._looked_up(publisher)
         listeners, bundled = self._listeners.get(route.topic, ()), self.sends_bundles()
         if not (listeners or bundled or route.far):
@@ -166,9 +167,9 @@ class LocalTopics(Transport):
         for _, callback in listeners:
             entry = [callback, copy]
             if self._newest:
-                before = route.waiting.get(callback)
-                if before is not None:
-                    before[0] = _drop
+                previous = route.waiting.get(callback)
+                if previous is not None:
+                    previous[0] = _drop
                 route.waiting[callback] = entry
             self._waiting.append(entry)
         if bundled:
@@ -183,18 +184,18 @@ class LocalTopics(Transport):
         return bool(self._waiting)
 
     def when_idle(self, work: Callable[[], object]) -> None:
-        """In realtime calls a function when no message waits for delivery, one between two messages; else at once."""
+        """Calls a function at once in lockstep; in realtime when no message waits, one between two messages."""
         if self._newest:
             self._later.append(work)
         else:
             work()
 
     def deliver(self) -> bool:
-        """Delivers messages to nodes, publishes one, or does work that waits; False if there is nothing to do."""
-        held_back = len(self._leaving) + len(self._samples)
+        """Delivers messages to nodes, publishes one, or calls a waiting function; returns False if none waits."""
+        to_send = len(self._leaving) + len(self._samples)
         if self._pictures and not (self._newest and self._waiting) and time.monotonic() >= self._pictures_due:
             self._send_pictures()
-        elif self._waiting and held_back <= _HELD_BACK:
+        elif self._waiting and to_send <= _MAX_WAITING:
             for _ in range(_IN_A_ROW if self._newest else 1):
                 entry = self._waiting.popleft()
                 callback, entry[0] = entry[0], _drop
@@ -214,7 +215,7 @@ class LocalTopics(Transport):
         return True
 
     def _send_pictures(self) -> None:
-        """Sends the newest messages to those who make pictures: in lockstep at once, else one between two others."""
+        """Sends the newest messages to display readers: in lockstep at once, in realtime one between two others."""
         self._pictures_due = time.monotonic() + 1.0 / _PICTURES
         newest = [(route.write, message) for route, message in self._pictures.items()]
         self._pictures.clear()
@@ -225,7 +226,7 @@ class LocalTopics(Transport):
             send(message)
 
     def sends_bundles(self) -> bool:
-        """Whether a recorder takes the messages of the nodes in bundles."""
+        """Returns whether a recorder receives the messages of the nodes in bundles."""
         return self.bundle is not None and self._looked_up(self.bundle).far
 
     def _send_bundle(self) -> None:
@@ -261,7 +262,7 @@ class LocalExecutor:
     """An executor that first delivers the messages between nodes of this process.
 
     Args:
-        executor: serves everything else.
+        executor: executor of all other callbacks.
         topics: transport of the process.
     """
 
@@ -270,7 +271,7 @@ class LocalExecutor:
         self._delivered = 0
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
-        """Delivers local messages, or waits for the middleware as the executor does."""
+        """Delivers local messages; without any it waits for the middleware."""
         if self._topics.deliver():
             self._delivered += 1
             if self._delivered % _AT_ONCE:

@@ -1,7 +1,7 @@
-"""Copies of messages that later changes of the original do not reach.
+"""Copies of messages that are independent of the original.
 
-A copy is made slot by slot, past the message's own checks. The parts that every tick message has, of geometry_msgs and
-std_msgs, have functions of their own: a loop over their slots takes three times as long.
+A copy is made slot by slot, without the message's own checks. The parts that every tick message has, of geometry_msgs
+and std_msgs, have separate functions: a loop over their slots takes three times as long.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ _copiers: dict[type, Callable[[Any], Any]] = {
 
 
 def copy_message(message: Any) -> Any:
-    """A copy of a message of any class; sequences are copied, too."""
+    """Copies a message of any class, with its sequences."""
     copier = _copiers.get(type(message))
     return copier(message) if copier is not None else _copier(message)(message)
 
 
 def _copier(message: Any) -> Callable[[Any], Any]:
-    """The function that copies messages of this message's class."""
+    """Returns the function that copies messages of this message's class; makes it at the first call."""
     kind = type(message)
     found = _copiers.get(kind)
     if found is not None:

@@ -30,17 +30,17 @@ _KINDS = {"none": 0, "weight": 1, "full": 2}
 
 
 class CoboticHandController(SimulatedAdmittanceDevice):
-    """The simulated display; `hand` None leaves the handle alone.
+    """The simulated display.
 
     Args:
-        parameters: numbers of the display.
-        hand: the hand that holds the handle.
-        seed: of the load cell's noise.
+        parameters: parameters of the display.
+        hand: simulated hand that holds the handle; None: the handle is released.
+        seed: seed of the load cell's noise.
 
     Attributes:
         target_position: (6,) joint positions that the driver follows [m], [rad].
-        target_velocity: (6,) [m/s], [rad/s].
-        command: (6,) velocity and (6,) acceleration that the servo got last, not yet delayed.
+        target_velocity: (6,) joint velocities that the driver follows [m/s], [rad/s].
+        command: (6,) velocity and (6,) acceleration of the last command to the servo, before its latency.
     """
 
     parameters: CoboticHandControllerParameters
@@ -84,7 +84,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         self._hand_inertia: np.ndarray = hand.inertia if hand else np.zeros(6)
         self._reading, self._truth = Reading(6), Truth(6)
         self._jacobian = np.zeros((6, 6))
-        self._target, self._near, self.command = np.zeros(18), np.zeros(6), np.zeros(12)
+        self._target, self._unclipped, self.command = np.zeros(18), np.zeros(6), np.zeros(12)
         self.target_position, self.target_velocity = self._target[0:6], self._target[6:12]
         self._motion, self._by_joints = np.zeros(31), np.zeros(2, dtype=np.bool_)
         self._rate, self._integral, self._followed = np.zeros(6), np.zeros(6), np.zeros(6)
@@ -95,7 +95,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         return p.end_effector_inertia_x, p.end_effector_inertia_y, p.end_effector_inertia_z
 
     def _check(self) -> None:
-        """Refuses numbers that are possible each but not together."""
+        """Refuses combinations of parameters that are not possible together."""
         p, hand = self.parameters, self.hand.parameters if self.hand else None
         moments = self._moments()
         for axis, moment in zip("xyz", moments, strict=True):
@@ -105,7 +105,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
                     f"end_effector_inertia_{axis}: expected at most the sum of the other two, {others:g} kg m^2, "
                     f"got {moment:g}"
                 )
-        # both below one half: the coupling by the last step's acceleration converges, the two shares add up at most
+        # both below one half: then the coupling by the last step's acceleration converges
         mass = p.end_effector_mass + (hand.mass if hand else 0.0)
         if mass > p.inertia_translation / 2.0:
             raise ValueError(
@@ -125,11 +125,11 @@ class CoboticHandController(SimulatedAdmittanceDevice):
     def from_file(
         cls, path: Path | None = None, hand: SpatialHand | None = None, seed: int = 0, overrides: tuple[str, ...] = ()
     ) -> CoboticHandController:
-        """The display of a YAML file, the suite's own numbers if none is given; overrides are "name=value"."""
+        """Makes the display from a YAML file (default: the suite's own); overrides are "name=value"."""
         return cls(load_parameters(CoboticHandControllerParameters, path or DEFAULT_FILE, overrides), hand, seed)
 
     def _longest_period(self) -> float:
-        """Period [s] up to which ten steps follow the servo and the hand's impedance on the drives' inertia."""
+        """Returns the longest period [s] at which ten steps resolve the servo and the hand's impedance."""
         p = self.parameters
         longest = 1.0 / (2.0 * math.pi * p.servo_bandwidth)  # stable up to four times that
         light = (1.0, 1.0 + math.sin(p.range_tilt))
@@ -141,18 +141,18 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         return SUBSTEPS * longest
 
     def _servo_radius(self, period: float, latency: int) -> float:
-        """Largest modulus of the poles of one joint's sampled loop: velocity servo, latency, outer loop."""
+        """Computes the spectral radius of one joint's sampled loop: velocity servo, latency, outer loop."""
         w, gain, dt = 2.0 * math.pi * self.parameters.servo_bandwidth, self.parameters.position_gain, period / SUBSTEPS
-        behind = -(-latency // SUBSTEPS)
+        delayed = -(-latency // SUBSTEPS)
         # state: position, velocity, integral part, velocity commands of this and earlier periods
-        loop = np.eye(4 + behind)
+        loop = np.eye(4 + delayed)
         loop[3] = 0.0
         loop[3, 0] = -gain
-        loop[4:] = np.eye(4 + behind)[3:-1] if behind else loop[4:]
+        loop[4:] = np.eye(4 + delayed)[3:-1] if delayed else loop[4:]
         first = loop.copy()
-        step = np.eye(4 + behind)
+        step = np.eye(4 + delayed)
         for n in range(SUBSTEPS):
-            step[:] = np.eye(4 + behind)
+            step[:] = np.eye(4 + delayed)
             delay = 3 + (latency + SUBSTEPS - 1 - n) // SUBSTEPS
             step[1, 1] -= dt * w
             step[1, 2], step[1, delay] = dt, dt * w
@@ -186,21 +186,21 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         self._driver_filter = force_sensor.filter_constants(p.sensor_cutoff, period)
         self._period = period
         self.activate()
-        self.follow(None)  # compiles the integration, or loads what was compiled before
+        self.follow(None)  # compiles the integration, or loads it from the cache
 
     def activate(self) -> None:
-        """Starts at rest, with the tool where the hand's plan starts, and holds."""
+        """Starts at rest, with the tool at the start of the hand's plan, and holds this position."""
         self._follow_plan()
         truth, reading = self._truth, self._reading
         pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
         if self.hand is not None:
             pose[:] = self._table[0, 0:7]
         inverse(pose, np.zeros(6), truth.position)
-        for joint, place in zip(self.joints, truth.position.tolist(), strict=True):
-            if not joint.lower <= place <= joint.upper:
+        for joint, position in zip(self.joints, truth.position.tolist(), strict=True):
+            if not joint.lower <= position <= joint.upper:
                 unit = "m" if joint.kind == "prismatic" else "rad"
                 raise ValueError(
-                    f"the hand's plan starts out of reach: joint {joint.name} at {place:.3g} {unit}, "
+                    f"the hand's plan starts out of reach: joint {joint.name} at {position:.3g} {unit}, "
                     f"expected {joint.upper:g} {unit} or less both ways"
                 )
         self._random = np.random.default_rng(self.seed)
@@ -213,7 +213,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
             resolution = p.position_resolution if i < 3 else p.angle_resolution
             reading.position[i] = encoder.quantise(truth.position[i], resolution)
         self.target_position[:] = reading.position
-        self._near[:] = reading.position
+        self._unclipped[:] = reading.position
         truth.operator_target[:] = pose
         matrix, own = np.zeros((3, 3)), np.zeros(6)
         rotation(truth.position, matrix)
@@ -240,12 +240,12 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         )
 
     def follow(self, motion: Motion | None) -> None:
-        """Commands the motion of the next period and lets it pass.
+        """Commands the motion of the next period and simulates this period.
 
-        With POSITION the driver's outer loop brings the tool there; VELOCITY alone is followed as a velocity, without
-        control of the position; POSITION alone brakes towards the position. ACCELERATION counts beside VELOCITY, and
-        is fed forward. Joint values replace pose and twist. Targets end at the joints' stops. None holds the target's
-        position; after VELOCITY alone that is the measured position.
+        With POSITION the driver's outer loop controls the position, without VELOCITY with a desired velocity of zero.
+        VELOCITY alone is followed without control of the position. ACCELERATION is used with VELOCITY, as feedforward.
+        Joint values replace pose and twist. Targets are limited to the joints' stops. None holds the target's position;
+        after VELOCITY alone that is the measured position.
         """
         self._lead(self._period)
         fields = 0
@@ -267,7 +267,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
             gain,
             self._period,
             self._target,
-            self._near,
+            self._unclipped,
             self.command,
         )
         self._commands[self._period_number % len(self._commands)] = self.command
@@ -300,9 +300,9 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         self._observe()
 
     def robot_description(self) -> str:
-        """Slides x, y, z and a gimbal that carries the end effector, hung up above the tool so that it hides nothing.
+        """Returns the URDF: slides x, y, z and a gimbal with the end effector, above the tool so that it stays visible.
 
-        The drives' inertia belongs to the joints and is left out; the end effector's is that of the tool.
+        The drives' inertia belongs to the joints and is left out; the tool has the inertia of the end effector.
         """
         p, prefix = self.parameters, "cobotic_hand_controller"
         reach, robot = p.range_translation, Robot(prefix)

@@ -1,4 +1,4 @@
-"""The display's driver: from a commanded motion to the command of the velocity servo."""
+"""Driver of the display: converts a commanded motion to the command of the velocity servo."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ def aim(
     gain: float,
     period: float,
     target: np.ndarray,
-    near: np.ndarray,
+    unclipped: np.ndarray,
     command: np.ndarray,
 ) -> None:
     """Advances the target by a commanded motion, and computes the servo's command.
 
     Args:
-        fields: of the `Motion`; 0 holds the target's position.
+        fields: fields of the `Motion`; 0 holds the target's position.
         motion: pose (7), twist (6), acceleration (6), joint positions (6), joint velocities (6).
         by_joints: (2,) whether the joint positions and velocities replace pose and twist.
         measured: joint positions (6).
-        limits: (6,) stops.
+        limits: (6,) stops [m], [rad].
         speeds: largest speeds of the joints (6,) [m/s], [rad/s].
-        gain: of the outer loop [1/s].
-        period: T [s].
+        gain: gain of the outer loop [1/s].
+        period: control period T [s].
         target: joint positions (6), velocities (6), accelerations (6); updated.
-        near: (6,) positions before the stops cut them off, from which the next revolution is counted; updated.
+        unclipped: (6,) positions before the limitation to the stops; the inverse kinematics selects the revolution
+            nearest to them; updated.
         command: velocities (6) and accelerations (6) for the servo; result.
     """
     q, qd, qdd = target[0:6], target[6:12], target[12:18]
@@ -46,10 +47,10 @@ def aim(
     qdd[:] = 0.0
     if fields & POSITION:
         if by_joints[0]:
-            near[:] = motion[19:25]
+            unclipped[:] = motion[19:25]
         else:
-            inverse(motion[0:7], near.copy(), near)
-        q[:] = near
+            inverse(motion[0:7], unclipped.copy(), unclipped)
+        q[:] = unclipped
     elif fields & VELOCITY:
         q[:] = measured
     for i in range(6):
@@ -68,13 +69,13 @@ def aim(
             joint_rates(q, rate, qdd)
         if not fields & POSITION:
             q += period * qd
-            near[:] = q
+            unclipped[:] = q
     for i in range(6):
         if abs(q[i]) >= limits[i]:
             q[i] = math.copysign(limits[i], q[i])
             if q[i] * qd[i] > 0.0:
                 qd[i] = qdd[i] = 0.0
-    pull = gain if fields & POSITION or not fields & VELOCITY else 0.0
+    position_gain = gain if fields & POSITION or not fields & VELOCITY else 0.0
     for i in range(6):
-        command[i] = qd[i] + pull * (q[i] - period * qd[i] - measured[i])
+        command[i] = qd[i] + position_gain * (q[i] - period * qd[i] - measured[i])
         command[6 + i] = qdd[i]

@@ -11,7 +11,7 @@ from numba import njit
 
 @njit(cache=True)
 def rotation(q: np.ndarray, matrix: np.ndarray) -> None:
-    """Writes R (3, 3), tool to base, of joint positions (6,)."""
+    """Writes the rotation matrix R (3, 3), tool to base, of joint positions (6,)."""
     cy, sy = np.cos(q[3]), np.sin(q[3])
     ct, st = np.cos(q[4]), np.sin(q[4])
     cr, sr = np.cos(q[5]), np.sin(q[5])
@@ -51,8 +51,8 @@ def inverse(pose: np.ndarray, near: np.ndarray, q: np.ndarray) -> None:
     """Writes the joint positions (6,) of a pose (7,): |tilt| <= 90 degrees, yaw and roll nearest to `near`.
 
     Args:
-        pose: of the tool; the quaternion need not have length one. If its length is zero, or at 90 degrees of tilt
-            where yaw and roll are not unique, the yaw (and with a zero quaternion all angles) is that of `near`.
+        pose: pose of the tool; the quaternion need not be normalised. At 90 degrees of tilt, where yaw and roll are not
+            unique, the yaw is that of `near`. With a zero quaternion all angles are those of `near`.
         near: joint positions (6,).
         q: result.
     """
@@ -80,7 +80,7 @@ def inverse(pose: np.ndarray, near: np.ndarray, q: np.ndarray) -> None:
 
 @njit(cache=True)
 def joint_rates(q: np.ndarray, twist: np.ndarray, rates: np.ndarray) -> None:
-    """Writes J^-1 times a twist (6,)."""
+    """Writes the joint rates (6,), J^-1 times a twist (6,)."""
     cy, sy, ct, st = np.cos(q[3]), np.sin(q[3]), np.cos(q[4]), np.sin(q[4])
     rates[0:3] = twist[0:3]
     rates[4] = cy * twist[3] + sy * twist[4]
@@ -90,7 +90,7 @@ def joint_rates(q: np.ndarray, twist: np.ndarray, rates: np.ndarray) -> None:
 
 @njit(cache=True)
 def bias(q: np.ndarray, qd: np.ndarray, angular: np.ndarray) -> None:
-    """Writes E' (yaw', tilt', roll')^T (3,): the angular acceleration without joint accelerations [rad/s^2]."""
+    """Writes E' (yaw', tilt', roll')^T (3,), the angular acceleration at zero joint accelerations [rad/s^2]."""
     cy, sy, ct, st = np.cos(q[3]), np.sin(q[3]), np.cos(q[4]), np.sin(q[4])
     yaw, tilt, roll = qd[3], qd[4], qd[5]
     angular[0] = -sy * tilt * yaw - cy * ct * roll * yaw + sy * st * roll * tilt

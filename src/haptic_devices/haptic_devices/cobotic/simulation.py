@@ -1,34 +1,36 @@
 """A simulated 6-DOF admittance display that stands in for the Cobotic Hand Controller, held by a simulated hand.
 
-The paper (Faulring et al.) gives neither the display's linkage nor its dimensions. This is a stand-in: slides x, y, z
-carry a gimbal whose axes meet at the tool point, so that with the joint positions (x, y, z, yaw, tilt, roll)
+The paper (Faulring et al.) gives neither the display's linkage nor its dimensions. This model replaces it: slides
+x, y, z with a gimbal whose axes meet at the tool point. With the joint positions (x, y, z, yaw, tilt, roll)
 
     p = (x, y, z),    R = Rz(yaw) Rx(tilt) Ry(roll),    twist = J q',    J = diag(I, E)
     E = [z | Rz x | Rz Rx y],    det E = -cos(tilt),    singular values 1, sqrt(1 +- sin(tilt))
 
 The origin of the base frame is the tool point at home, where the tool's axes are those of the base, z upwards. The
-drives' reflected inertia M dominates, so it is diagonal in the joints and there are no centrifugal forces of the
-display. Footnote 5 gives the apparent inertia at a transmission ratio of 1:1 and the backdrive friction F_c of the
-translations; how both vary with the steering of the transmissions is not modelled. Each joint moves by
+drives' reflected inertia M dominates, so the mass matrix is diagonal and the display has no centrifugal forces.
+Footnote 5 gives the apparent inertia at a transmission ratio of 1:1 and the backdrive friction F_c of the
+translations. Their dependence on the steering of the transmissions is not modelled. The equation of each joint is
 
     M v' = u - F_c sgn(v) + (J^T w)_i,    w = hand's wrench + end effector's wrench
 
-with dry friction by the implicit Euler method: the impulse that would stop the joint, cut off at F_c dt, so that it
-sticks exactly. Weight and inertial force of hand and end effector act with the acceleration of the step before, so the
-drives' inertia must exceed theirs; it must be twice as large. Stops are inelastic.
+with dry friction by the implicit Euler method: the friction impulse is the one that would stop the joint, limited to
+F_c dt, so that the joint sticks exactly. Weight and inertial force of hand and end effector are computed from the
+acceleration of the last step. This converges if the drives' inertia exceeds theirs; it must be at least twice as large.
+Stops are inelastic.
 
-A velocity servo in each joint follows the command v_c, a_c that left the driver `servo_latency` before:
+A velocity servo in each joint follows the command v_c, a_c after `servo_latency`:
 
     u = M (2 pi f (v_c - v) + (pi f)^2 integral of (v_c - v) dt + a_c)
 
-Both poles are at pi f; a constant force displaces by force / (M (pi f)^2) for good. Once in a period the driver makes
-v_c = v_d + g (q_d - T v_d - q_measured), where q_d is the desired position at the end of the period. The measured
-position is thus compared with the desired one of the same time.
+Both poles are at pi f; a constant force causes the permanent displacement force / (M (pi f)^2). Once in a period the
+driver computes v_c = v_d + g (q_d - T v_d - q_measured), where q_d is the desired position at the end of the period.
+Thus the measured position is compared with the desired one of the same time.
 
-The load cell, between platform and end effector and fixed to the tool frame, reads user and end effector alike. The
-driver subtracts the end effector's weight and inertia (end of section II-H) through a filter like the cell's, with
-the measured orientation and twist and the acceleration that the servo follows now. It reports the user's wrench in
-the base frame. Newton and Euler for the end effector (mass m, centre c, inertia J_c, gravity g) are
+The load cell, between platform and end effector and fixed to the tool frame, measures the wrenches of both user and
+end effector. The driver subtracts the end effector's weight and inertia (end of section II-H) through a filter like
+the cell's. It uses the measured orientation and twist, and the acceleration that the servo follows now. It reports the
+user's wrench in the base frame. The Newton-Euler equations of the end effector (mass m, centre c, inertia J_c, gravity
+g) are
 
     force = m (g - a_c),    moment = c x force - J_c alpha - omega x J_c omega
 """
@@ -58,33 +60,33 @@ def own_wrench(
     """Writes the wrench (6,) of the end effector on the platform at the tool point, in the base frame.
 
     Args:
-        matrix: R (3, 3).
-        body: mass, centre of mass (3) and principal moments (3) in the tool frame.
-        omega: angular velocity (3,).
-        rate: of the tool's twist, (6,).
-        gravity: along -z [m/s^2].
+        matrix: R (3, 3), tool to base.
+        body: mass, centre of mass (3) and principal moments of inertia (3) in the tool frame.
+        omega: angular velocity of the tool (3,) [rad/s].
+        rate: time derivative of the tool's twist (6,).
+        gravity: gravitational acceleration along -z [m/s^2].
         wrench: result.
     """
     c = matrix @ body[1:4]
-    spin, alpha = matrix.T @ omega, matrix.T @ rate[3:6]
+    omega_tool, alpha = matrix.T @ omega, matrix.T @ rate[3:6]
     w = omega
-    lever = w[0] * c[0] + w[1] * c[1] + w[2] * c[2]
+    w_dot_c = w[0] * c[0] + w[1] * c[1] + w[2] * c[2]
     square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    f, turning = wrench[0:3], np.empty(3)
+    f, moment = wrench[0:3], np.empty(3)
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        a = rate[i] + rate[3 + j] * c[k] - rate[3 + k] * c[j] + w[i] * lever - c[i] * square
+        a = rate[i] + rate[3 + j] * c[k] - rate[3 + k] * c[j] + w[i] * w_dot_c - c[i] * square
         f[i] = -body[0] * (a + (gravity if i == 2 else 0.0))
-        turning[i] = body[4 + i] * alpha[i] + (body[4 + k] - body[4 + j]) * spin[j] * spin[k]
-    turning = matrix @ turning
+        moment[i] = body[4 + i] * alpha[i] + (body[4 + k] - body[4 + j]) * omega_tool[j] * omega_tool[k]
+    moment = matrix @ moment
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        wrench[3 + i] = c[j] * f[k] - c[k] * f[j] - turning[i]
+        wrench[3 + i] = c[j] * f[k] - c[k] * f[j] - moment[i]
 
 
 @njit(cache=True)
 def to_tool(matrix: np.ndarray, wrench: np.ndarray, result: np.ndarray) -> None:
-    """Writes a wrench (6,) of the base frame in the tool frame."""
+    """Transforms a wrench (6,) from the base frame to the tool frame."""
     for i in range(3):
         result[i] = result[3 + i] = 0.0
         for j in range(3):
@@ -114,15 +116,16 @@ def drive_joints(
     integral: np.ndarray,
     followed: np.ndarray,
 ) -> None:
-    """Moves each joint by one step with its servo, friction and stop; constants as of `integrate`.
+    """Moves each joint by one step with its servo, friction and stop.
 
     Args:
-        truth: positions and velocities are updated, the step's part of the period's mean efforts is added.
+        truth: values of `Truth`; positions and velocities are updated, the step's part of the period's mean efforts is
+            added.
         command: velocity (6,) and acceleration (6,) that the servo follows in this step.
         load: (6,) joint efforts of hand and end effector.
-        drive, bandwidth, powered: of `integrate`.
+        drive, bandwidth, powered: as in `integrate`.
         dt: length of the step [s].
-        integral, followed: updated.
+        integral, followed: as in `integrate`; updated.
     """
     q, qd, effort = truth[0:6], truth[6:12], truth[12:18]
     for i in range(6):
@@ -146,7 +149,7 @@ def drive_joints(
                 qd[i] = 0.0
 
 
-# Longer than others by its arguments and their documentation.
+# Longer than other functions because of its arguments and their documentation.
 @njit(cache=True)
 def integrate(
     truth: np.ndarray,
@@ -168,27 +171,27 @@ def integrate(
     start: int,
     period: float,
 ) -> None:
-    """Lets one control period pass.
+    """Integrates one control period.
 
     Args:
         truth: values of `Truth`; positions, velocities, efforts and operator wrench are updated.
-        rate: (6,) of the tool's twist in the last step; updated.
-        integral: (6,) the servo's integral part over the inertia [m/s^2], [rad/s^2]; updated.
+        rate: (6,) time derivative of the tool's twist in the last step; updated.
+        integral: (6,) integral part of the servo divided by the inertia [m/s^2], [rad/s^2]; updated.
         followed: (6,) joint accelerations commanded to the servo, mean over the period; result.
-        cell: (6, 2) of the load cell's filter, tool frame; updated.
-        commands: (n, 12) velocities and accelerations of the last n periods, that of period k in row k modulo n.
-        latency: [steps], at most SUBSTEPS (n - 1).
-        drive: rows inertia, friction, limit of the effort, stop, (4, 6).
+        cell: (6, 2) state of the load cell's filter, tool frame; updated.
+        commands: (n, 12) velocities and accelerations of the last n periods, period k in row k modulo n.
+        latency: latency of the servo [steps], at most SUBSTEPS (n - 1).
+        drive: rows inertia, friction, effort limit, stop, (4, 6).
         bandwidth: 2 pi f [rad/s].
         powered: whether the servo acts.
-        body: of `own_wrench`.
-        sensor_filter: of `force_sensor`.
-        table: the hand's plan; empty: the tool is released.
-        tremor: of the hand.
-        impedance: of the hand.
-        hand_inertia: (6,) mass and rotational inertia of each axis.
+        body: constants of the end effector, see `own_wrench`.
+        sensor_filter: constants of `force_sensor.low_pass`.
+        table: plan of the hand; empty: the tool is released.
+        tremor: tremor of the hand.
+        impedance: impedance of the hand.
+        hand_inertia: (6,) mass and rotational inertia of the hand, for each axis.
         start: number of the period.
-        period: T [s].
+        period: control period T [s].
     """
     q, qd, effort, user = truth[0:6], truth[6:12], truth[12:18], truth[31:37]
     dt = period / SUBSTEPS
@@ -241,17 +244,16 @@ def observe(
 
     Args:
         truth: values of `Truth`.
-        followed: of `integrate`.
-        cell: of `integrate`.
-        expected: (6, 2) filter of the end effector's wrench that the driver expects, tool frame; updated.
-        body: the end effector as the driver knows it, see `own_wrench`.
-        kind: of the compensation: 0 none, 1 weight, 2 weight and inertia.
-        sensor_filter: of `force_sensor`, for a step of one period.
+        followed, cell: as in `integrate`.
+        expected: (6, 2) filter state of the end effector's wrench that the driver expects, tool frame; updated.
+        body: constants of the end effector in the driver, see `own_wrench`.
+        kind: kind of compensation: 0 none, 1 weight, 2 weight and inertia.
+        sensor_filter: constants of `force_sensor.low_pass`, for a step of one period.
         sensor: rows noise, resolution, range, (3, 6).
-        noise: (6,) standard normal.
-        settled: the device has been at rest: the filter of `expected` starts in its steady state.
+        noise: (6,) standard normal numbers.
+        settled: whether the device has been at rest; then the filter of `expected` starts in its steady state.
         reading: values of `Reading`.
-        jacobian: (6, 6) result.
+        jacobian: (6, 6) Jacobian at the measured position; result.
     """
     forward(truth[0:6], truth[6:12], truth[18:25], truth[25:31])
     forward(reading[0:6], reading[6:12], reading[18:25], reading[25:31])

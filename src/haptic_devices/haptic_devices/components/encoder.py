@@ -1,4 +1,4 @@
-"""Position measurement by encoders and the velocity estimate that a driver makes of it."""
+"""Position measurement by encoders, and the velocity estimate of a driver."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from numba import njit
 
 @njit(cache=True)
 def quantise(position: float, resolution: float) -> float:
-    """The nearest count's position; the position itself for resolution 0."""
+    """Rounds a position to the nearest count; resolution 0 returns it unchanged."""
     return position if resolution == 0.0 else np.round(position / resolution) * resolution
 
 
 @njit(cache=True)
 def sample(true_position: np.ndarray, encoder: np.ndarray, position: np.ndarray, velocity: np.ndarray) -> None:
-    """Takes the true position of the next period; updates the driver's reported values in place.
+    """Measures the true position in the next period; updates the driver's reported values in place.
 
     v_k = v_(k-1) + a ((p_k - p_(k-1))/T - v_(k-1)): backward difference and first-order low-pass filter.
 
     Args:
-        true_position: (n,) [rad] or [m].
-        encoder: constants of `constants`.
+        true_position: true position of the joints (n,) [rad] or [m].
+        encoder: constants from `constants`.
         position: (n,) reported position, quantised.
         velocity: (n,) reported velocity.
     """
@@ -34,10 +34,10 @@ def sample(true_position: np.ndarray, encoder: np.ndarray, position: np.ndarray,
 
 
 def constants(*, resolution: float, cutoff: float, period: float) -> np.ndarray:
-    """Constants of `sample`.
+    """Returns the constants of `sample`.
 
     Args:
-        resolution: one count [rad] or [m]; 0 measures exactly.
+        resolution: size of one count [rad] or [m]; 0 measures exactly.
         cutoff: corner frequency f_c of the filter [Hz]; a = 1 - exp(-2 pi f_c T).
         period: sampling period T [s].
     """

@@ -1,11 +1,11 @@
 """Feedforward of joint friction from the desired joint velocity, by elements of model C.
 
-A geared joint's friction, seen from the servo, is a disturbance that changes its sign with the velocity. The
-compensator adds, before the error arises, what a model of that friction predicts for the desired velocity:
+For the servo, the friction of a geared joint is a disturbance that changes its sign with the velocity. The
+compensator adds the friction that a model predicts for the desired velocity, before an error arises:
 
-    "model_c"   one model C (38) per joint: Coulomb and viscous friction behind one spring
-    "parallel"  n models C in parallel with equal shares, element i of which slips after s (i/n)^2: presliding
-                hysteresis (Kikuuwe et al., section VI, proposes this)
+    "model_c"   one model C (38) per joint: Coulomb and viscous friction in series with one spring
+    "parallel"  n equal models C in parallel, element i of which slips after s (i/n)^2: presliding hysteresis
+                (Kikuuwe et al., section VI, proposes this)
 
 The single element slips after s/3, the mean of s x^2 over many elements.
 """
@@ -18,11 +18,11 @@ from haptic_friction import ModelC, ParallelElements, ViscousCoulombLaw
 
 
 class FrictionCompensation:
-    """Compensation torques of some joints.
+    """Compensation torques of the joints of a device.
 
     Args:
         kind: "none", "model_c" or "parallel".
-        joints: their number.
+        joints: number of joints.
         coulomb: predicted Coulomb friction of each joint [N m].
         viscous: predicted viscous friction [N m s/rad].
         displacement: angle s after which all elements slip [rad].
@@ -56,12 +56,12 @@ class FrictionCompensation:
         self._joints = [] if kind == "none" else [joint() for _ in range(joints)]
 
     def reset(self) -> None:
-        """All springs without deflection."""
+        """Resets the deflections of all springs to zero."""
         for joint in self._joints:
             joint.reset()
 
     def step(self, desired_velocity: np.ndarray) -> np.ndarray:
-        """Torques (joints,) [N m] for the desired joint velocities (joints,) [rad/s] of the next period; reused."""
+        """Computes torques (joints,) [N m] for desired velocities (joints,) [rad/s]; the returned array is reused."""
         for i, joint in enumerate(self._joints):
             self._torque[i] = joint.step(desired_velocity[i : i + 1])[0]
         return self._torque

@@ -1,4 +1,4 @@
-"""Bound of the joint rates that a commanded motion of the tool asks for."""
+"""Limit of the joint rates of a commanded motion of the tool."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numba import njit
 
 @njit(cache=True)
 def limit_rates(rates: np.ndarray, limits: np.ndarray) -> None:
-    """Scales joint rates by one factor, so that none exceeds its limit and the tool keeps its direction.
+    """Scales joint rates by one factor, so that none exceeds its limit and the tool keeps its direction of motion.
 
     Args:
-        rates: of the joints (n,) [rad/s] or [m/s]; scaled in place, unchanged to the last bit within the limits.
+        rates: joint rates (n,) [rad/s] or [m/s]; scaled in place, unchanged to the last bit within the limits.
         limits: largest speeds (n,), above 0.
     """
     largest = 0.0

@@ -1,7 +1,7 @@
 """Writes URDF: links of simple shapes, and the joints between them. No ROS import.
 
-A device uses it for its description (`Device.robot_description`). URDF has trees only: constraints that close a loop
-are not in the file, the passive joints are. Rotors and gears, which act on a joint alone, are not in the file either.
+A device uses it for its description (`Device.robot_description`). URDF describes trees only: the file has the passive
+joints, but no constraints that close a loop. It also has no rotors and gears, which act only on their joint.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _ORIGIN = (0.0, 0.0, 0.0)
 
 
 class Robot:
-    """A robot that grows link by link.
+    """A robot description to which links and joints are added.
 
     Args:
-        name: of the robot.
+        name: name of the robot.
     """
 
     def __init__(self, name: str) -> None:
@@ -38,10 +38,10 @@ class Robot:
         """Adds a link.
 
         Args:
-            name: also of its frame.
-            mass: 0: none is written [kg].
-            center: of mass, in the link's frame, (3,) [m].
-            inertia: about the centre and the axes of the link's frame, which are principal, (3,) [kg m^2].
+            name: name of the link and of its frame.
+            mass: mass [kg]; 0: the link has no inertial element.
+            center: centre of mass in the link's frame (3,) [m].
+            inertia: principal moments about the centre of mass, along the axes of the link's frame (3,) [kg m^2].
         """
         element = ElementTree.SubElement(self._root, "link", name=name)
         if mass > 0.0:
@@ -57,9 +57,9 @@ class Robot:
 
         Args:
             joint: name, kind and limits.
-            parent, child: links.
-            axis: of the child's motion, (3,).
-            origin: of the child's frame in the parent's, (3,) [m]; at position 0 their axes agree.
+            parent, child: names of the links.
+            axis: axis of the child's motion (3,).
+            origin: origin of the child's frame in the parent's frame (3,) [m]; at position 0 their axes are parallel.
         """
         element = self._joint(joint.name, joint.kind, parent, child, origin)
         ElementTree.SubElement(element, "axis", xyz=_numbers(axis))
@@ -68,7 +68,7 @@ class Robot:
         ElementTree.SubElement(element, "limit", {name: repr(float(value)) for name, value in limits.items()})
 
     def fixed(self, parent: str, child: str, origin: Vector = _ORIGIN) -> None:
-        """Ties a link to another one, with the same axes."""
+        """Fixes a link to another one, with parallel axes."""
         self._joint(child, "fixed", parent, child, origin)
 
     def _joint(self, name: str, kind: str, parent: str, child: str, origin: Vector) -> ElementTree.Element:
@@ -79,31 +79,31 @@ class Robot:
         return element
 
     def xml(self) -> str:
-        """The file's text."""
+        """Returns the text of the URDF file."""
         ElementTree.indent(self._root)
         return ElementTree.tostring(self._root, encoding="unicode")
 
 
 class Link:
-    """The shapes of a link; positions (3,) [m] are in its frame."""
+    """Shapes of a link; positions (3,) [m] are in the link's frame."""
 
     def __init__(self, element: ElementTree.Element) -> None:
         self._element = element
 
     def bar(self, start: Vector, end: Vector, radius: float, color: Color) -> None:
-        """A cylinder from one point to another; radius [m]."""
+        """Adds a cylinder from one point to another; radius [m]."""
         x, y, z = (b - a for a, b in zip(start, end, strict=True))
         middle = [(a + b) / 2.0 for a, b in zip(start, end, strict=True)]
-        turn = (0.0, math.atan2(math.hypot(x, y), z), math.atan2(y, x))
-        self._shape("cylinder", middle, turn, color, radius=radius, length=math.hypot(x, y, z))
+        rpy = (0.0, math.atan2(math.hypot(x, y), z), math.atan2(y, x))
+        self._shape("cylinder", middle, rpy, color, radius=radius, length=math.hypot(x, y, z))
 
     def ball(self, center: Vector, radius: float, color: Color) -> None:
-        """A sphere; radius [m]."""
+        """Adds a sphere; radius [m]."""
         self._shape("sphere", center, _ORIGIN, color, radius=radius)
 
-    def _shape(self, kind: str, position: Vector, turn: Vector, color: Color, **sizes: float) -> None:
+    def _shape(self, kind: str, position: Vector, rpy: Vector, color: Color, **sizes: float) -> None:
         visual = ElementTree.SubElement(self._element, "visual")
-        ElementTree.SubElement(visual, "origin", xyz=_numbers(position), rpy=_numbers(turn))
+        ElementTree.SubElement(visual, "origin", xyz=_numbers(position), rpy=_numbers(rpy))
         geometry = ElementTree.SubElement(visual, "geometry")
         ElementTree.SubElement(geometry, kind, {name: repr(float(size)) for name, size in sizes.items()})
         material = ElementTree.SubElement(visual, "material", name="_".join(map(str, color)))

@@ -1,7 +1,7 @@
 """A device for ros2_control: URDF with the `<ros2_control>` element, and the controller's parameters. No ROS import.
 
-The geometry is the device's own robot description. `config/shared/ros2_control` holds what this writes for the suite's
-devices: `python -m haptic_devices.control.description DIRECTORY` writes the files again; a test compares them.
+The geometry is that of the device's robot description. `config/shared/ros2_control` has the files of the suite's
+devices: `python -m haptic_devices.control.description DIRECTORY` writes them again; a test compares them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from haptic_devices.factories import find_device
 #: plugin by kind of hardware
 PLUGINS = {"ros2_control": "haptic_hardware/PythonDevice", "mock": "mock_components/GenericSystem"}
 CONTROLLER = "haptic_hardware/DeviceController"
-#: of the files of the suite's devices [1/s]
+#: update rate in the files of the suite's devices [1/s]
 UPDATE_RATE = 1000
 DEVICES = ("joystick", "five_bar", "cobotic_hand_controller", "tau")
 
@@ -32,11 +32,11 @@ _SENSORS = ("_force_torque", "_truth")
 
 
 def control_element(device: Device, name: str) -> tuple[ElementTree.Element, ElementTree.Element]:
-    """The `<ros2_control>` element, and its `<hardware>` element, still empty.
+    """Makes the `<ros2_control>` element; returns it and its `<hardware>` element, which is still empty.
 
     Args:
-        device: configured, or a real device that is still closed; mock hardware starts at its present positions.
-        name: of the hardware; prefixes the interfaces that are not a joint's.
+        device: configured device, or a real device that is still closed; mock hardware starts at its present positions.
+        name: name of the hardware and prefix of the interfaces that do not belong to a joint.
     """
     root = ElementTree.Element("ros2_control", name=name, type="system")
     head = ElementTree.SubElement(root, "hardware")
@@ -67,7 +67,7 @@ def _choose(head: ElementTree.Element, hardware: str, parameters: Mapping[str, s
 
 
 def _start(device: Device, names: Sequence[str]) -> dict[str, float]:
-    """Value of each state of a device at rest at its present position."""
+    """Returns the value of each state of a device at rest at its present position."""
     truth = device.truth()
     arrays = [device.read().values, [] if truth is None else truth.values, *device.passive_state(), np.zeros(3)]
     found = dict(zip(names, np.concatenate(arrays).round(9).tolist(), strict=True))
@@ -85,13 +85,13 @@ def _limit(element: ElementTree.Element, joint: Any, interface: str) -> None:
 
 
 def control_urdf(device: Device, name: str, hardware: str, parameters: Mapping[str, str]) -> str:
-    """The device's robot description with the `<ros2_control>` element.
+    """Makes the device's robot description with the `<ros2_control>` element.
 
     Args:
-        device: configured, or a real device that is still closed.
-        name: of the hardware.
+        device: configured device, or a real device that is still closed.
+        name: name of the hardware.
         hardware: "ros2_control" (the Python device) or "mock" (mock_components/GenericSystem).
-        parameters: the device node's, as texts.
+        parameters: parameters of the device node, as texts.
     """
     robot = ElementTree.fromstring(device.robot_description() or f'<robot name="{name}"><link name="base"/></robot>')
     element, head = control_element(device, name)
@@ -102,7 +102,7 @@ def control_urdf(device: Device, name: str, hardware: str, parameters: Mapping[s
 
 
 def controller_parameters(device: Device, name: str) -> dict[str, Any]:
-    """Parameters of the controller `haptic_hardware/DeviceController` for a device."""
+    """Returns the parameters of the controller `haptic_hardware/DeviceController` for a device."""
     return {
         "hardware": name,
         "kind": device.kind,
@@ -116,9 +116,9 @@ def controller_parameters(device: Device, name: str) -> dict[str, Any]:
 
 
 def description_detail(device: Device, parameters: Mapping[str, Any]) -> list[str]:
-    """Lists what the controller announces of the device when it becomes active, as path=value; reports read it.
+    """Lists the data about the device that the controller publishes when it becomes active, as path=value, for reports.
 
-    No handle leads the hand of a hosted device, which has neither the topic nor the service for it.
+    A hosted device has no handle for its hand: it has neither the topic nor the service.
     """
     described = {**device.description(), "handle_axes": 0}
     detail = {"parameters": dict(parameters), "simulated": device.truth() is not None, **described}
@@ -126,9 +126,10 @@ def description_detail(device: Device, parameters: Mapping[str, Any]) -> list[st
 
 
 def xacro_text(device: Device, name: str) -> str:
-    """The file `<name>.urdf.xacro`: geometry by inclusion, both kinds of hardware.
+    """Returns the text of `<name>.urdf.xacro`, which includes the geometry and has both kinds of hardware.
 
-    Its arguments: description (a file with the device's robot description), hardware, device_file, device_parameters.
+    Its arguments are description (a file with the device's robot description), hardware, device_file and
+    device_parameters.
     """
     ElementTree.register_namespace("xacro", _XACRO)
     robot = ElementTree.Element("robot", name=name)
@@ -149,7 +150,7 @@ def xacro_text(device: Device, name: str) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes what ROS reads as a boolean and PyYAML does not, such as the joint y."""
+    """YAML dumper that quotes texts that ROS reads as a boolean and PyYAML does not, such as the joint y."""
 
 
 _Dumper.add_representer(
@@ -159,12 +160,12 @@ _Dumper.add_representer(
 
 
 def parameter_text(document: Mapping[str, Any]) -> str:
-    """A parameter file for ROS."""
+    """Returns the text of a parameter file for ROS."""
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=120, default_flow_style=None)
 
 
 def controllers_text(device: Device, name: str, source: str) -> str:
-    """The file `<name>_controllers.yaml`: controller manager at 1 kHz, and the controller with one source."""
+    """Returns the text of `<name>_controllers.yaml`: controller manager at 1 kHz, and controller with one source."""
     controller = {**controller_parameters(device, name), "sources": [source]}
     document = {
         f"/{name}/controller_manager": {
@@ -175,12 +176,12 @@ def controllers_text(device: Device, name: str, source: str) -> str:
     return f"# Written by haptic_devices.control.description.\n{parameter_text(document)}"
 
 
-#: the rendering node that the suite's experiments have on each device
+#: rendering node of the suite's experiments with each device
 SOURCES = {"joystick": "friction", "five_bar": "friction", "cobotic_hand_controller": "constraints", "tau": "wall"}
 
 
 def files(name: str) -> dict[str, str]:
-    """Names and texts of the files of one of the suite's devices."""
+    """Returns the texts of the files of one of the suite's devices, by file name."""
     device = find_device(name)(parse_parameters({"device": name, "held": "false"}))
     device.configure(1.0 / UPDATE_RATE)
     return {

@@ -1,8 +1,8 @@
 """A device inside a program of another language: calls without arguments, arrays that both sides share. No ROS import.
 
-haptic_hardware, a ros2_control plugin in C++, embeds Python and drives one `HostedDevice` for each piece of hardware.
-Numbers travel only through the arrays, which are made once; the names of their entries are those of ros2_control's
-interfaces, "component/interface". `name` is the hardware's; it prefixes all components but joints.
+haptic_hardware, a ros2_control plugin in C++, embeds Python and calls one `HostedDevice` for each hardware component.
+All numbers are in arrays, which are made once. The names of their entries are those of ros2_control's interfaces,
+"component/interface". `name` is that of the hardware; it is the prefix of all components except joints.
 
     states     joint/position, velocity, effort; name_tool/position.x ...; name_force_torque/force.x ...;
                name_truth/... of a simulated device; passive joints' position, velocity;
@@ -12,7 +12,7 @@ interfaces, "component/interface". `name` is the hardware's; it prefixes all com
                admittance: name_tool/motion_fields, by_joints, position.x ..., joint/position, velocity
 
 A real device reads in `read` and acts in `write`. A simulated device integrates its period in `write`. The safety layer
-is on this side: it limits the commands of all controllers.
+is part of this class: it limits the commands of all controllers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ PASSIVE_INTERVAL = 0.02
 
 
 def parse_parameters(texts: Mapping[str, str]) -> dict[str, Any]:
-    """The device node's parameters, checked, from the texts of a URDF; missing parameters have their defaults.
+    """Parses and checks the device node's parameters in the texts of a URDF; missing ones have their defaults.
 
     Raises:
         ParameterError: a name is unknown, or a value is refused.
@@ -64,7 +64,7 @@ def parse_parameters(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def interface_names(device: Device, name: str) -> tuple[list[str], list[str]]:
-    """Names of all state and of all command interfaces, in the order of the shared arrays."""
+    """Returns the names of all state and all command interfaces, in the order of the shared arrays."""
     joints = [joint.name for joint in device.joints]
     tool, loop, truth = f"{name}_tool", f"{name}_loop", f"{name}_truth"
     states = [f"{joint}/{kind}" for kind in ("position", "velocity", "effort") for joint in joints]
@@ -90,17 +90,17 @@ class HostedDevice:
     """One device, its shared arrays, and its safety layer.
 
     Args:
-        name: of the hardware; prefixes the interfaces.
-        texts: the device node's parameters, `device` and `period` among them, as texts.
+        name: name of the hardware and prefix of the interfaces.
+        texts: parameters of the device node, with `device` and `period`, as texts.
 
     Attributes:
-        device: configured.
+        device: configured device.
         state_names, command_names: names of the arrays' entries.
-        states: float64 arrays whose entries, one array after the other, are the states.
-        commands: (len(command_names),), written by the host; NaN only if no controller commands.
+        states: float64 arrays; their entries, one array after the other, are the states.
+        commands: (len(command_names),) commands, written by the host; NaN only if no controller commands.
         status: OK, SAFE_STOP or FAULT.
-        reason: of the status, if it is not OK.
-        safety: limits the commands.
+        reason: reason of the status, if it is not OK.
+        safety: safety layer that limits the commands.
     """
 
     def __init__(self, name: str, texts: Mapping[str, str]) -> None:
@@ -128,7 +128,7 @@ class HostedDevice:
         self.activate()
 
     def _make_motions(self, n: int) -> dict[tuple[int, int], Motion]:
-        """Every Motion that there can be, on views of `commands`: none is made while the loop runs."""
+        """Makes a Motion for each combination of fields, as views of `commands`, so that the loop makes none."""
         parts = np.split(self.commands[4:], np.cumsum([7, 6, 6, n]))
         pose, twist, acceleration, position, velocity = parts
         return {
@@ -145,7 +145,7 @@ class HostedDevice:
         }
 
     def activate(self) -> None:
-        """Powers the device and ends the safe state. Commands are ramped in, unless this is the first activation."""
+        """Switches the device on and ends the safe state; commands are ramped in, except at the first activation."""
         if self._acted:
             self.safety.disengage()
         self.device.activate()
@@ -155,7 +155,7 @@ class HostedDevice:
         self.commands[0] = IDLE
 
     def deactivate(self) -> None:
-        """Leaves the device safe and without power."""
+        """Brings the device to its safe state and switches it off."""
         self.device.safe_stop()
         self.device.deactivate()
 
@@ -182,7 +182,7 @@ class HostedDevice:
         self._loop_state[2] = self.safety.limited
 
     def write(self) -> None:
-        """Hands `commands` to the device, for one period."""
+        """Sends `commands` to the device, for one period."""
         device, commands = self.device, self.commands
         run = int(commands[0])
         if commands[1] != self._resets:
@@ -210,7 +210,7 @@ class HostedDevice:
             self.stop(FAULT, str(error))
 
     def _limited(self) -> Any:
-        """The limited commands; zero effort or None unless the status is OK. Raises SafetyError."""
+        """Returns the limited commands; zero effort or None unless the status is OK. Raises SafetyError."""
         if self._follows:
             fields = int(self.commands[2]) if self.status == OK else 0
             motion = self._motions[fields, int(self.commands[3])] if fields else None
@@ -231,5 +231,5 @@ class HostedDevice:
 
 
 def describe_error(error: BaseException) -> str:
-    """An exception with its traceback, for a log."""
+    """Formats an exception with its traceback, for a log."""
     return "".join(traceback.format_exception(error)).rstrip()

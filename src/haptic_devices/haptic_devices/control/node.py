@@ -1,8 +1,8 @@
 """A device under ros2_control, as a replacement of device_node: same parameters, topics, end and exit code.
 
-Starts controller_manager's ros2_control_node with the device's URDF and then its spawner for the controller, whose node
-has the name that this process was given. `control_node` hosts the Python device (haptic_hardware), `mock_control_node`
-is mock hardware. There is no lockstep, and the delay is that of the loop.
+The node starts controller_manager's ros2_control_node with the device's URDF, and then its spawner for the controller,
+whose node gets the name of this process. `control_node` hosts the Python device (haptic_hardware), `mock_control_node`
+is mock hardware. There is no lockstep mode, and the delay is that of the loop.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ from haptic_msgs.msg import TickEvent
 
 PACKAGE = "controller_manager"
 
-#: how long the controller manager has to leave the device safe [s], after SIGINT and after SIGTERM
+#: time for the controller manager to bring the device to its safe state, after SIGINT and after SIGTERM [s]
 _PATIENCE = 10.0
 
-#: parameters of the device node that the controller has, and those that are unused or converted
+#: parameters of the device node that the controller has; and all that the device in the URDF does not get
 _CONTROLLER_PARAMETERS = ("sources", "watchdog_periods", "display_rate", "activation_timeout", "recorded")
-_NOT_THE_DEVICE_S = {
+_NODE_PARAMETERS = {
     *(*_CONTROLLER_PARAMETERS, "autostart", "mode", "duration", "command_delay_ticks", "answer_timeout", "passivity")
 }
 
-# becomes the command, which gets SIGINT when this process dies
+# replaces itself by the command, which gets SIGINT when this process dies
 _TIED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 2, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
 
 
 def find_programs() -> tuple[str, str]:
-    """ros2_control_node and spawner; raises HapticError where ros2_control is not installed."""
+    """Returns the paths of ros2_control_node and spawner; raises HapticError if ros2_control is not installed."""
     try:
         directory = Path(get_package_prefix(PACKAGE)) / "lib" / PACKAGE
     except PackageNotFoundError:
@@ -66,7 +66,7 @@ def find_programs() -> tuple[str, str]:
 
 
 def check_parameters(given: dict[str, Any]) -> dict[str, Any]:
-    """The device node's parameters, checked, for a realtime loop."""
+    """Checks the device node's parameters for a realtime loop; returns them with their defaults."""
     parameters = check_all(load_parameter_specs(NODE_PARAMETER_FILE), given)
     for name, expected in (("mode", "realtime"), ("command_delay_ticks", 0)):
         if parameters[name] != expected:
@@ -80,8 +80,8 @@ def check_parameters(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def device_texts(parameters: dict[str, Any], given: dict[str, Any]) -> dict[str, str]:
-    """Parameters of the device in the URDF: those that were given, as texts."""
-    names = ["device", "period", *(name for name in given if name not in _NOT_THE_DEVICE_S)]
+    """Returns the parameters of the device in the URDF, as texts: those that the user gave, `device` and `period`."""
+    names = ["device", "period", *(name for name in given if name not in _NODE_PARAMETERS)]
     values = {name: parameters[name] for name in dict.fromkeys(names)}
     return {
         name: value if isinstance(value, str) else json.dumps(value) for name, value in values.items() if value != ""
@@ -95,8 +95,8 @@ class ControlNode(Node):
         hardware: "ros2_control" or "mock".
 
     Attributes:
-        finished: the run is over.
-        exit_code: exit code that the process then returns.
+        finished: true when the run is over.
+        exit_code: exit code of the process.
     """
 
     def __init__(self, hardware: str = "ros2_control") -> None:
@@ -111,7 +111,7 @@ class ControlNode(Node):
             start_parameter_services=False,
         )
         self.finished, self.exit_code = False, 0
-        self._name, self._place = name, namespace
+        self._name, self._namespace = name, namespace
         self._parameters = check_parameters(given)
         self._texts = device_texts(self._parameters, given)
         self._device = find_device(self._parameters["device"])(self._parameters)
@@ -132,11 +132,11 @@ class ControlNode(Node):
         file = Path(self._files.name) / "controllers.yaml"
         file.write_text(parameter_text(self._controllers()))
         manager, spawner = self._programs
-        self._start(manager, "--ros-args", "-r", f"__ns:={self._place or '/'}", "--params-file", str(file))
-        self._start(spawner, self._name, "-c", f"{self._place}/{PACKAGE}", "--param-file", str(file))
+        self._start(manager, "--ros-args", "-r", f"__ns:={self._namespace or '/'}", "--params-file", str(file))
+        self._start(spawner, self._name, "-c", f"{self._namespace}/{PACKAGE}", "--param-file", str(file))
 
     def _controllers(self) -> dict[str, Any]:
-        """The parameters of the controller manager and of the controller."""
+        """Returns the parameters of the controller manager and of the controller."""
         p, device = self._parameters, self._device
         length = p["duration"] or device.end_time
         controller = {
@@ -152,8 +152,8 @@ class ControlNode(Node):
             controller["simulated"] = False
         manager = {"update_rate": round(1.0 / p["period"]), self._name: {"type": CONTROLLER}}
         return {
-            f"{self._place}/{PACKAGE}": {"ros__parameters": manager},
-            f"{self._place}/{self._name}": {"ros__parameters": controller},
+            f"{self._namespace}/{PACKAGE}": {"ros__parameters": manager},
+            f"{self._namespace}/{self._name}": {"ros__parameters": controller},
         }
 
     def _start(self, *command: str) -> None:
@@ -206,10 +206,10 @@ class ControlNode(Node):
 
 
 def main() -> None:
-    """Entry point of the executable control_node."""
+    """Runs the executable control_node."""
     process.main(ControlNode)
 
 
 def main_mock() -> None:
-    """Entry point of the executable mock_control_node."""
+    """Runs the executable mock_control_node."""
     process.main(lambda: ControlNode("mock"))

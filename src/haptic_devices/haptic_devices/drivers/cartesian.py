@@ -1,11 +1,11 @@
-"""Base of the drivers whose devices give the tool's position and take a force on it. No ROS import.
+"""Base of the drivers of devices that measure the tool's position and exert a force on it. No ROS import.
 
 The "joints" are prismatic, along the axes x (right), y (forward, away from the user) and z (up) of the base frame. So
 joint positions are the tool's coordinates and joint efforts are forces. The Jacobian's upper rows are the identity.
 
-A planar experiment leaves one axis of the device without commands. The driver holds this axis by a virtual plane: a
-spring and a damper with a force limit. The plane passes through the tool's position at the first command after
-`activate`, so the first force is zero.
+A planar experiment does not command one axis of the device. The driver constrains this axis to a virtual plane, by a
+spring and a damper with a force limit. The plane contains the tool's position at the first command after `activate`,
+so the first force is zero.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ class SpatialParameters(CartesianParameters):
         description="origin of the base frame in the device's own frame, along x, y, z of the base [m]"
     )
     plane_stiffness: float = Field(
-        ge=0.0, le=5000.0, description="stiffness of the plane of a held axis; 0: none [N/m]"
+        ge=0.0, le=5000.0, description="stiffness of the virtual plane of a held axis; 0: no plane [N/m]"
     )
-    plane_damping: float = Field(ge=0.0, le=50.0, description="damping of the plane of a held axis [N s/m]")
-    plane_force: float = Field(ge=0.0, le=50.0, description="largest force of the plane [N]")
+    plane_damping: float = Field(ge=0.0, le=50.0, description="damping of the virtual plane [N s/m]")
+    plane_force: float = Field(ge=0.0, le=50.0, description="largest force of the virtual plane [N]")
 
 
 class Sensed(NamedTuple):
     """Values of the device's sensors in the base frame.
 
     Attributes:
-        position: of the tool in the device's own origin, (n,) [m].
-        velocity: of the tool (n,) [m/s].
-        buttons: bit i is button i.
-        orientation: of the tool, unit quaternion x, y, z, w; None: not measured.
-        angular_velocity: of the tool (3,) [rad/s]; None: not measured.
+        position: position of the tool from the device's own origin (n,) [m].
+        velocity: velocity of the tool (n,) [m/s].
+        buttons: button states; bit i is button i.
+        orientation: orientation of the tool, unit quaternion x, y, z, w; None: not measured.
+        angular_velocity: angular velocity of the tool (3,) [rad/s]; None: not measured.
     """
 
     position: Sequence[float]
@@ -71,12 +71,12 @@ class Sensed(NamedTuple):
 class CartesianDevice(Device):
     """A real device with n translations.
 
-    A subclass gives `name` and `axes`, and implements `_open`, `_start`, `_sense`, `_send`, `_stop` and `_close`. They
-    raise DeviceError on failure. After a failure `read` returns the last values until `activate`.
+    A subclass defines `name` and `axes`, and implements `_open`, `_start`, `_sense`, `_send`, `_stop` and `_close`.
+    These raise DeviceError on failure. After a failure `read` returns the last values until `activate`.
 
     Args:
-        parameters: of the device.
-        held_axis: axis that a virtual plane holds; empty: none.
+        parameters: parameters of the device.
+        held_axis: axis normal to the virtual plane; empty: no plane.
     """
 
     name: ClassVar[str]
@@ -109,7 +109,7 @@ class CartesianDevice(Device):
         self._opened = True
 
     def activate(self) -> None:
-        """Powers the device with zero force. A device that was closed or has failed is opened again."""
+        """Switches the device on with zero force; a device that was closed or has failed is opened again."""
         if self._failed and self._opened:
             self._shut()
         if not self._opened:
@@ -120,7 +120,7 @@ class CartesianDevice(Device):
         self._powered = True
 
     def read(self) -> Reading:
-        """The sensors' values now; the last ones after a failure, and those of a tool at the origin while closed."""
+        """Reads the sensors; returns the last values after a failure, and a tool at the origin while closed."""
         if self._failed or not self._opened:
             return self._reading
         try:
@@ -161,7 +161,7 @@ class CartesianDevice(Device):
         self._reading.effort[:] = force
 
     def _plane_force(self, axis: int) -> float:
-        """Force along the held axis that leads the tool back to the plane [N]."""
+        """Computes the force of the virtual plane along its axis [N]."""
         p, position = self.parameters, float(self._reading.position[axis])
         if self._plane is None:
             self._plane = position
@@ -173,7 +173,7 @@ class CartesianDevice(Device):
         return self._jacobian
 
     def safe_stop(self) -> None:
-        """Zero force, then the motors off. No error leaves it: no other part could stop them."""
+        """Commands zero force, then switches the motors off; errors are ignored, since no other part could do it."""
         self._powered = False
         self._reading.effort[:] = 0.0
         if self._opened:
@@ -193,7 +193,7 @@ class CartesianDevice(Device):
         return {"product": self._product() if self._opened else self.name}
 
     def robot_description(self) -> str:
-        """A chain of slides with a ball at the tool point."""
+        """Returns the URDF: a chain of slides with a ball at the tool point."""
         robot, parent = Robot(self.name), self.base_frame
         robot.link(parent).ball((0.0, 0.0, 0.0), 0.3 * _BALL, FRAME)
         for joint, axis in zip(self.joints, self.axes, strict=True):
@@ -207,7 +207,7 @@ class CartesianDevice(Device):
         return robot.xml()
 
     def _product(self) -> str:
-        """Name of the connected device."""
+        """Returns the name of the connected device."""
         return self.name
 
     @abstractmethod
@@ -216,34 +216,34 @@ class CartesianDevice(Device):
 
     @abstractmethod
     def _start(self) -> None:
-        """Turns the motors on with zero force."""
+        """Switches the motors on with zero force."""
 
     @abstractmethod
     def _sense(self) -> Sensed:
-        """The newest values of the sensors; does not wait for the device."""
+        """Returns the newest values of the sensors; does not wait for the device."""
 
     @abstractmethod
     def _send(self, force: np.ndarray) -> None:
         """Commands a force (n,) [N] in the base frame; does not wait for the device."""
 
     def _rest(self) -> None:
-        """Called instead of `_send` in each period without power; a service may need a message to report a state."""
+        """Runs instead of `_send` in each period without power; a service may need a message to report a state."""
 
     @abstractmethod
     def _stop(self) -> None:
-        """Zero force, motors off; does not wait for the device."""
+        """Commands zero force and switches the motors off; does not wait for the device."""
 
     @abstractmethod
     def _close(self) -> None:
-        """Gives the connection back."""
+        """Closes the connection."""
 
 
 class Freshness:
-    """Counts the periods in which a device gave no new values.
+    """Counts consecutive periods in which a device sent no new values.
 
     Args:
-        name: of the device, for the error.
-        periods: number of periods in a row without new values that is a fault.
+        name: name of the device, for the error.
+        periods: number of consecutive periods without new values that is a fault.
     """
 
     def __init__(self, name: str, periods: int) -> None:
@@ -251,7 +251,7 @@ class Freshness:
         self._last, self._count = -1, 0
 
     def check(self, number: int) -> None:
-        """Takes the number of the newest values at a reading; raises DeviceError if they are too old."""
+        """Compares the number of the newest values with the last one; raises DeviceError if they are too old."""
         self._count = self._count + 1 if number == self._last else 0
         self._last = number
         if self._count >= self._periods:

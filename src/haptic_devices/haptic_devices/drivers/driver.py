@@ -1,7 +1,7 @@
-"""A driver as the command line and the device's node know it. No ROS import.
+"""Interface of a driver to the command line and to the device's node. No ROS import.
 
 A driver's module ends with one `Driver`, which its entry point of group `haptic_devices` names. It is the factory that
-the device's node calls, and it says what the driver needs before a device exists.
+the device's node calls, and it has the data about the driver that are needed before a device exists.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from haptic_core.errors import ParameterError
 from haptic_devices.device import Device, DeviceError, DeviceParameters, load_parameters
 from haptic_devices.factories import load_numbers
 
-#: pattern of a library's name: without a folder, so that the user's environment alone says which file it is
+#: pattern of a library's name: without a folder, so that only the user's environment determines the file
 LIBRARY_NAME = r"^[\w.+-]+$"
 
 
@@ -25,7 +25,7 @@ class Presence:
     """Result of the search for a device.
 
     Attributes:
-        connected: a run can use the device.
+        connected: whether a run can use the device.
         detail: name of the device, or the reason why it cannot be used.
     """
 
@@ -34,11 +34,11 @@ class Presence:
 
 
 def load_library(name: str, functions: Mapping[str, tuple[Any, list[Any]]]) -> Any:
-    """Loads a shared library whose functions get C types.
+    """Loads a shared library and sets the C types of its functions.
 
     Args:
-        name: for the dynamic linker.
-        functions: type of the result and types of the arguments, by name.
+        name: name of the library for the dynamic linker.
+        functions: type of the result and types of the arguments of each function, by name.
 
     Raises:
         DeviceError: the library cannot be loaded, or lacks a function.
@@ -62,14 +62,14 @@ class Driver:
     """Factory of a real device, and the facts about it that are known without the device.
 
     Attributes:
-        name: of the entry point.
+        name: name of the entry point.
         title: name of the product.
         degrees_of_freedom: number of joints n.
-        model: of the parameters.
-        file: default values of the parameters.
-        make: makes the device from its parameters and the held axis ("x", "y", "z", or empty).
-        search: looks for the device, moves nothing, and raises no error.
-        kind: of the device.
+        model: model of the parameters.
+        file: file with default values of the parameters.
+        make: function that makes the device from its parameters and the held axis ("x", "y", "z", or empty).
+        search: function that looks for the device; it moves nothing and raises no error.
+        kind: kind of the device.
     """
 
     name: str

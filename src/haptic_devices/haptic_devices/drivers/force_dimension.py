@@ -1,15 +1,15 @@
 """Driver of Force Dimension's omega, delta, sigma and lambda, and of the Novint Falcon, through the DHD library.
 
-The library is loaded when the device is configured; it is Force Dimension's, and not part of the suite. The facts are
-those of the public SDK documentation of version 3 and of its header dhdc.h:
+The library is loaded when the device is configured; it is made by Force Dimension and not part of the suite. The driver
+follows the public SDK documentation of version 3 and its header dhdc.h:
 
 - Functions return a negative number on failure. `dhdSetForce` also returns 1 (DHD_TIMEGUARD) and 2
   (DHD_MOTOR_SATURATED), which are no failures.
 - Positions are in metres, velocities in m/s and rad/s, forces in newtons. The SDK's x axis points to the user, y to the
   right, z upwards.
-- `dhdGetStatus` says whether the device has power (entry 0) and is calibrated (entry 3, "reset").
+- `dhdGetStatus` reports whether the device has power (entry 0) and is calibrated (entry 3, "reset").
 
-Base frame: x right, y forward, z up, so that x = y_SDK and y = -x_SDK. A device with a wrist gives the orientation.
+Base frame: x right, y forward, z up, so that x = y_SDK and y = -x_SDK. A device with a wrist measures the orientation.
 Torques and the force of a gripper are not commanded.
 """
 
@@ -84,7 +84,7 @@ def load_sdk(library: str) -> Any:
 
 
 def last_error(sdk: Any) -> str:
-    """The SDK's text for its last error."""
+    """Returns the SDK's text for its last error."""
     return (sdk.dhdErrorGetLastStr() or b"unknown error").decode(errors="replace")
 
 
@@ -97,7 +97,7 @@ class ForceDimension(CartesianDevice):
     def _open(self) -> None:
         p = self.parameters
         self._sdk = load_sdk(p.library)
-        self._id = -1  # the SDK's name for the device that was opened last
+        self._id = -1  # the SDK's identifier of the last opened device
         opened = self._call("dhdOpenSerial", p.serial) if p.serial else self._call("dhdOpen")
         self._id = opened
         try:
@@ -138,7 +138,7 @@ class ForceDimension(CartesianDevice):
         self._call("dhdSetForce", -y, x, z, self._id)
 
     def _stop(self) -> None:
-        """Both calls are tried whatever the SDK returns."""
+        """Commands zero force and switches the motors off; makes both calls whatever the SDK returns."""
         self._sdk.dhdSetForce(0.0, 0.0, 0.0, self._id)
         self._sdk.dhdEnableForce(0, self._id)
 
@@ -146,7 +146,7 @@ class ForceDimension(CartesianDevice):
         self._sdk.dhdClose(self._id)
 
     def _get(self, name: str) -> list[float]:
-        """A vector that the SDK writes to three pointers."""
+        """Returns a vector (3,) that the SDK writes to three pointers."""
         self._call(name, *map(ctypes.byref, self._numbers), self._id)
         return [number.value for number in self._numbers]
 
@@ -163,7 +163,7 @@ class ForceDimension(CartesianDevice):
 
 
 def search(parameters: ForceDimensionParameters) -> Presence:
-    """Counts the devices that the SDK sees; opens none."""
+    """Counts the devices that the SDK finds; opens none."""
     try:
         sdk = load_sdk(parameters.library)
     except DeviceError as error:

@@ -1,16 +1,16 @@
 """Driver of a serial device with one degree of freedom, such as Stanford's Hapkit.
 
-The Hapkit has no protocol of its own; the one below is the suite's. `firmware/hapkit/hapkit.ino` is the reference
-sketch that speaks it, with the pins and the sensor that the public Hapkit course material gives. Any board with the
-same messages will do. Numbers are little-endian, floats have 32 bits:
+The Hapkit defines no protocol; the protocol below is the suite's. `firmware/hapkit/hapkit.ino` is the reference
+sketch, with the pins and the sensor of the public Hapkit course material. Any board with the same messages can be used.
+Numbers are little-endian, floats have 32 bits:
 
     device to host, each millisecond   A5 5A  version  flags  counter (uint16)  position [m]  velocity [m/s]  CRC
     host to device, each period        A5 5A  version  flags  force [N]  CRC
 
-Flags of the device: bit 0 the motor is on, bit 1 the device's watchdog turned it off, bits 2 and up are buttons. Flag
-of the host: bit 0 the motor shall be on. The CRC has 8 bits (polynomial 0x07, start 0) and covers the bytes from the
-version on. The device turns its motor off if no valid message comes for 20 ms. Position and force are positive to the
-right of the user.
+Flags of the device: bit 0 the motor is on, bit 1 the device's watchdog has switched it off, bits 2 and up are buttons.
+Flag of the host: bit 0 the motor shall be on. The CRC has 8 bits (polynomial 0x07, start 0) and covers the bytes from
+the version on. The device switches its motor off if no valid message arrives for 20 ms. Position and force are positive
+to the right of the user.
 
 The port is read and written without waiting. A damaged message is dropped and counted.
 """
@@ -38,14 +38,14 @@ STATE, COMMAND = struct.Struct("<2sBBHffB"), struct.Struct("<2sBBfB")
 MOTOR_ON, WATCHDOG = 1, 2
 #: names of ports of boards, by preference
 _PORTS = ("ttyACM*", "ttyUSB*")
-#: messages that a board may have sent before it got the first command
-_UNDER_WAY = 20
-#: memory of bytes that are no message yet
-_LONGEST = 4096
+#: messages that a board may have sent before it received the first command
+_SENT_BEFORE = 20
+#: size of the buffer for incomplete messages [bytes]
+_BUFFER_SIZE = 4096
 
 
 def _table() -> tuple[int, ...]:
-    """CRC of each byte."""
+    """Computes the CRC of each byte."""
     entries = []
     for value in range(256):
         for _ in range(8):
@@ -58,7 +58,7 @@ _CRC = _table()
 
 
 def crc8(data: bytes) -> int:
-    """CRC of 8 bits with the polynomial 0x07 and the start value 0."""
+    """Computes the CRC of 8 bits with the polynomial 0x07 and the start value 0."""
     crc = 0
     for byte in data:
         crc = _CRC[crc ^ byte]
@@ -66,7 +66,7 @@ def crc8(data: bytes) -> int:
 
 
 def command_message(force: float, on: bool) -> bytes:
-    """The host's message with a force [N]."""
+    """Makes the host's message with a force [N]."""
     body = COMMAND.pack(START, VERSION, MOTOR_ON if on else 0, force, 0)[:-1]
     return body + bytes((crc8(body[2:]),))
 
@@ -80,7 +80,7 @@ class HapkitParameters(CartesianParameters):
 
 
 def find_port(folder: Path = Path("/dev")) -> str:
-    """The first port that looks like a board; empty: there is none."""
+    """Returns the path of the first port with the name of a board; empty if there is none."""
     return next((str(path) for pattern in _PORTS for path in sorted(folder.glob(pattern))), "")
 
 
@@ -114,7 +114,7 @@ class Hapkit(CartesianDevice):
             raise
 
     def _prepare(self) -> None:
-        """Raw bytes with 500000 baud, which an ATmega with 16 MHz meets exactly."""
+        """Sets the port to raw bytes at 500000 baud, which an ATmega with 16 MHz generates exactly."""
         tty.setraw(self._file, termios.TCSANOW)
         settings = termios.tcgetattr(self._file)
         settings[4] = settings[5] = termios.B500000
@@ -122,33 +122,33 @@ class Hapkit(CartesianDevice):
         termios.tcflush(self._file, termios.TCIFLUSH)
 
     def _await_message(self) -> None:
-        """Waits for the first message: a board begins anew when its port is opened."""
+        """Waits for the first message: a board restarts when its port is opened."""
         end = time.monotonic() + self.parameters.answer_timeout
         while not self._number:
             if time.monotonic() > end:
-                heard = f", {self.damaged} damaged ones" if self.damaged else ""
+                damaged = f", {self.damaged} damaged ones" if self.damaged else ""
                 raise DeviceError(
-                    f"port {self._port}: no valid message within {self.parameters.answer_timeout:g} s{heard}; "
+                    f"port {self._port}: no valid message within {self.parameters.answer_timeout:g} s{damaged}; "
                     "does the board run the sketch hapkit.ino?"
                 )
             time.sleep(2e-3)
             self._receive()
 
     def _start(self) -> None:
-        """The motor stays off until the first command, since the board's watchdog would not wait for the loop."""
+        """Leaves the motor off until the first command, since the board's watchdog would not wait for the loop."""
         self._stop()
 
     def _sense(self) -> Sensed:
         self._receive()
         self._freshness.check(self._number)
-        if self._tripped and self._on and self._number > self._first + _UNDER_WAY:
+        if self._tripped and self._on and self._number > self._first + _SENT_BEFORE:
             raise DeviceError("hapkit: the board's watchdog turned the motor off")
         return self._sensed
 
     def _receive(self) -> None:
-        """Takes all messages that have come; the last one counts."""
+        """Reads all available messages; the last one is used."""
         try:
-            data = os.read(self._file, _LONGEST)
+            data = os.read(self._file, _BUFFER_SIZE)
         except BlockingIOError:
             return
         except OSError as error:
@@ -157,21 +157,21 @@ class Hapkit(CartesianDevice):
             raise DeviceError(f"port {self._port}: disconnected")
         buffer = self._buffer + data
         while True:
-            place = buffer.find(START)
-            if place < 0:
+            start = buffer.find(START)
+            if start < 0:
                 buffer = buffer[-1:]
                 break
-            if len(buffer) - place < STATE.size:
-                buffer = buffer[place:]
+            if len(buffer) - start < STATE.size:
+                buffer = buffer[start:]
                 break
-            message = buffer[place : place + STATE.size]
+            message = buffer[start : start + STATE.size]
             if crc8(message[2:-1]) == message[-1]:
                 self._accept(message)
-                buffer = buffer[place + STATE.size :]
+                buffer = buffer[start + STATE.size :]
             else:
                 self.damaged += 1
-                buffer = buffer[place + 2 :]
-        self._buffer = buffer[-_LONGEST:]
+                buffer = buffer[start + 2 :]
+        self._buffer = buffer[-_BUFFER_SIZE:]
 
     def _accept(self, message: bytes) -> None:
         _, version, flags, _, position, velocity, _ = STATE.unpack(message)
@@ -190,7 +190,7 @@ class Hapkit(CartesianDevice):
         try:
             os.write(self._file, command_message(force, self._on))
         except BlockingIOError:
-            pass  # a board that takes nothing turns its motor off, and its old messages are noticed
+            pass  # a board that receives nothing switches its motor off, and `Freshness` detects that it is silent
         except OSError as error:
             raise DeviceError(f"port {self._port}: {error.strerror}") from None
 
@@ -208,7 +208,7 @@ class Hapkit(CartesianDevice):
 
 
 def search(parameters: HapkitParameters) -> Presence:
-    """Looks for a serial port; does not open it, since another program's board would begin anew."""
+    """Looks for a serial port; does not open it, since that would restart a board that another program uses."""
     port = parameters.port or find_port()
     if not port or not os.path.exists(port):
         return Presence(False, f"no port {port}" if port else "no board is connected")

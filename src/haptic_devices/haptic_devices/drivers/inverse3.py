@@ -1,16 +1,16 @@
 """Driver of the Haply Inverse3, with or without a VerseGrip, through Haply's Inverse Service.
 
-The facts are those of Haply's public documentation of the Inverse Service 3.x (pages "WebSocket Protocol", "Simulation
-Channel", "HTTP", "Basis Permutation") and of its tutorials:
+The driver follows Haply's public documentation of the Inverse Service 3.x (pages "WebSocket Protocol", "Simulation
+Channel", "HTTP", "Basis Permutation") and its tutorials:
 
-- GET /version gives `project_version`, on the port of the WebSocket.
+- GET /version returns `project_version`, on the port of the WebSocket.
 - After the connection the service sends an inventory: `inverse3` (device_id, config, state, status), `verse_grip`,
-  `wireless_verse_grip`. It then sends one state for each message that it gets.
+  `wireless_verse_grip`. Then it sends one state for each message that it receives.
 - Positions are in metres, velocities in m/s, forces in newtons. The frame is right-handed: x right, y forward, z up.
-- `set_cursor_force` commands a force. `probe_position` asks for a state without a command.
+- `set_cursor_force` commands a force. `probe_position` requests a state without a command.
 
-A thread does the input and output: each `write` wakes it, it sends the force and takes the state. `read` and `write`
-never wait. A force that no `write` renews within `hold_periods` becomes zero.
+A thread does the input and output: each `write` wakes it, and it sends the force and receives the state. `read` and
+`write` never wait. A force that no `write` renews within `hold_periods` becomes zero.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from haptic_devices.device import DeviceError
 from haptic_devices.drivers.cartesian import CartesianDevice, Freshness, Sensed, SpatialParameters
 from haptic_devices.drivers.driver import Driver, Presence
 
-#: versions of the service that are understood: 3.1 introduced the format of this port
+#: supported versions of the service: from 3.1, which introduced the format of this port, to below 4.0
 OLDEST, BELOW = (3, 1), (4, 0)
-#: opens addresses without a proxy, which would not reach this machine
+#: opener without a proxy, which would not reach this machine
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 #: longest wait for the service while `./haptics devices` searches [s]
 _SEARCH_TIMEOUT = 0.4
-#: lists of an inventory with grips, by preference
+#: lists of grips in an inventory, by preference
 _GRIPS = ("wireless_verse_grip", "verse_grip", "custom_verse_grip")
 
 
 class Inverse3Parameters(SpatialParameters):
     """Parameters of the Inverse3; inverse3.yaml has the reasons."""
 
-    address: str = Field(pattern=r"^ws://[^/\s]+/?$", description="of the service's WebSocket")
+    address: str = Field(pattern=r"^ws://[^/\s]+/?$", description="address of the service's WebSocket")
     device_id: str = Field(max_length=64, description="identifier of the device; empty: the first one")
     require_calibration: bool = Field(description="refuse a device that the service reports as not calibrated")
     answer_timeout: float = Field(gt=0.0, le=30.0, description="longest wait for an answer of the service [s]")
@@ -57,15 +57,15 @@ class NotRunningError(DeviceError):
 
 
 def service_version(address: str, timeout: float) -> tuple[int, ...]:
-    """Asks the service for its version.
+    """Requests the version of the service.
 
     Args:
-        address: of the service's WebSocket.
+        address: address of the service's WebSocket.
         timeout: longest wait [s].
 
     Raises:
         NotRunningError: the service does not run.
-        DeviceError: the program at the address gives no version.
+        DeviceError: the program at the address returns no version.
     """
     url = f"http://{urlsplit(address).netloc}/version"
     try:
@@ -87,10 +87,10 @@ def check_version(version: tuple[int, ...]) -> None:
 
 
 class _Connection:
-    """The connection to the service, and the thread that exchanges forces and states."""
+    """Connection to the service, with the thread that exchanges forces and states."""
 
     def __init__(self, parameters: Inverse3Parameters, period: float) -> None:
-        from websockets.sync.client import connect  # loads only where the device is used
+        from websockets.sync.client import connect  # loaded only if the device is used
 
         p = self._parameters = parameters
         self._hold = p.hold_periods * period
@@ -127,7 +127,7 @@ class _Connection:
             raise DeviceError(f"address {self._parameters.address}: the service sends no inventory") from None
 
     def _chosen(self) -> dict[str, Any]:
-        """The device of the inventory that the parameters name."""
+        """Returns the device of the inventory that the parameters name."""
         devices = self.inventory.get("inverse3") or []
         wanted = self._parameters.device_id
         found = [device for device in devices if wanted in ("", device.get("device_id"))]
@@ -143,7 +143,7 @@ class _Connection:
         self._thread.start()
 
     def command(self, force: np.ndarray) -> None:
-        """Hands over a force (3,) [N] to be sent now."""
+        """Stores a force (3,) [N] and wakes the thread, which sends it."""
         self._force = (float(force[0]), float(force[1]), float(force[2]))
         self._commanded = time.monotonic()
         self._wake.set()
@@ -159,7 +159,7 @@ class _Connection:
     def _run(self) -> None:
         try:
             self._exchange()
-        except Exception as error:  # whatever ends the thread ends the device, which then is safe
+        except Exception as error:  # any error ends the thread; then the device is safe
             self.failure = str(error) or type(error).__name__
 
     def _exchange(self) -> None:
@@ -176,7 +176,7 @@ class _Connection:
                 try:
                     text = self._socket.recv(timeout=self._poll)
                 except TimeoutError:
-                    break  # the newest force goes out with the next round, also the zero of a stop
+                    break  # the next iteration sends the newest force, also the zero of a stop
                 outstanding, answered = outstanding - 1, time.monotonic()
                 self._take(self._parsed(text))
             if time.monotonic() - answered > self._parameters.answer_timeout:
@@ -199,7 +199,7 @@ class _Connection:
         return document
 
     def _take(self, document: dict[str, Any]) -> None:
-        """Hands over the state of a message; one without our device means that it was unplugged."""
+        """Stores the state in a message; a message without this device means that it was unplugged."""
         devices = document.get("inverse3") or []
         mine = next((device for device in devices if str(device.get("device_id")) == self.device_id), None)
         if mine is None:
@@ -219,7 +219,7 @@ def _vector(entries: Any) -> tuple[float, float, float]:
 
 
 def _grip(document: dict[str, Any]) -> tuple[tuple[float, ...] | None, int]:
-    """Orientation x, y, z, w and buttons of the first grip; None and 0 without one."""
+    """Returns orientation x, y, z, w and buttons of the first grip; None and 0 if there is none."""
     grips = next((document[kind] for kind in _GRIPS if document.get(kind)), None)
     if not grips or "state" not in grips[0]:
         return None, 0
@@ -228,18 +228,18 @@ def _grip(document: dict[str, Any]) -> tuple[tuple[float, ...] | None, int]:
     names = ("a", "b", "c") if isinstance(pressed, dict) else ("button",)
     values = pressed if isinstance(pressed, dict) else state
     buttons = sum(1 << bit for bit, name in enumerate(names) if values.get(name))
-    turned = state.get("orientation")
-    if not turned:
+    orientation = state.get("orientation")
+    if not orientation:
         return None, buttons
-    q = np.array([float(turned[axis]) for axis in "xyzw"])
-    length = float(np.linalg.norm(q))
-    if length < 0.5:  # a grip that sleeps reports zeros
+    q = np.array([float(orientation[axis]) for axis in "xyzw"])
+    norm = float(np.linalg.norm(q))
+    if norm < 0.5:  # a grip that sleeps reports zeros
         return None, buttons
-    return tuple((q / length).tolist()), buttons
+    return tuple((q / norm).tolist()), buttons
 
 
 class Inverse3(CartesianDevice):
-    """The Inverse3 with the service's default basis; a VerseGrip gives orientation and buttons."""
+    """The Inverse3 with the service's default basis; a VerseGrip measures orientation and buttons."""
 
     name = "inverse3"
     parameters: Inverse3Parameters
@@ -303,7 +303,7 @@ class Inverse3(CartesianDevice):
 
 
 def search(parameters: Inverse3Parameters) -> Presence:
-    """Asks the service for its devices; sends no command."""
+    """Requests the list of devices from the service; sends no command."""
     p = parameters.model_copy(update={"answer_timeout": _SEARCH_TIMEOUT})
     try:
         version = service_version(p.address, p.answer_timeout)

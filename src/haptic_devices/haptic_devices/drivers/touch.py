@@ -1,10 +1,10 @@
 """Driver of 3D Systems' Touch (formerly Geomagic Touch, Phantom Omni), through the HDAPI of OpenHaptics.
 
-The library is loaded when the device is configured; it is 3D Systems', and not part of the suite. The facts are those
-of the public OpenHaptics programmer's guide and API reference, and of its header hdDefines.h:
+The library is loaded when the device is configured; it is made by 3D Systems and not part of the suite. The driver
+follows the public OpenHaptics programmer's guide and API reference, and the header hdDefines.h:
 
-- The scheduler of the library calls back at 1 kHz. State is read and forces are set between `hdBeginFrame` and
-  `hdEndFrame` only.
+- The scheduler of the library calls back at 1 kHz. State is read and forces are set only between `hdBeginFrame` and
+  `hdEndFrame`.
 - Positions are in mm, velocities in mm/s, forces in newtons. The axes are x to the right, y upwards, z to the user.
 - `HD_CURRENT_TRANSFORM` is the pose of the end effector, 16 numbers by columns.
 - After each call `hdGetError` returns the last error and removes it.
@@ -28,13 +28,13 @@ from haptic_devices.drivers.cartesian import CartesianDevice, Freshness, Sensed,
 from haptic_devices.drivers.driver import LIBRARY_NAME, Driver, Presence, load_library
 from haptic_math.rotations import quaternion_from_matrix
 
-#: major version of HDAPI whose functions these are
+#: major version of HDAPI with these functions
 API_VERSION = 3
 #: numbers of hdDefines.h
 INVALID_HANDLE = 0xFFFFFFFF
 BUTTONS, POSITION, VELOCITY, TRANSFORM, ANGULAR_VELOCITY = 0x2000, 0x2050, 0x2051, 0x2052, 0x2053
 VERSION, MODEL, FORCE, FORCE_OUTPUT, CALIBRATION_OK = 0x2500, 0x2501, 0x2700, 0x4000, 0x5000
-#: errors that the device gets over by itself: motors that become warm, and forces or speeds that it limits
+#: errors that need no action: motors that become warm, and forces or speeds that the device limits
 _TOLERATED = {0x0200, 0x0201, 0x0202, 0x0203}
 _CONTINUE, _PRIORITY = 1, 0x7FFF
 #: rows: the base frame's axes in the frame of the library
@@ -108,7 +108,7 @@ class Touch(CartesianDevice):
         self._wanted, self._age = (0.0, 0.0, 0.0), 0
         self._numbers, self._pressed = (ctypes.c_double * 16)(), ctypes.c_int()
         self._output = (ctypes.c_double * 3)()
-        self._callback = CALLBACK(self._frame)  # kept: the library has only its address
+        self._callback = CALLBACK(self._frame)  # stored, because the library has only its address
         self._schedule = api.hdScheduleAsynchronous(self._callback, None, _PRIORITY)
         api.hdStartScheduler()
         self._check("hdStartScheduler")
@@ -121,7 +121,7 @@ class Touch(CartesianDevice):
             )
 
     def _frame(self, _: Any) -> int:
-        """The callback of the scheduler's thread: copies the state, sends the force."""
+        """Copies the state and sends the force; callback of the scheduler's thread."""
         try:
             self._exchange()
         except Exception as error:  # an exception cannot pass through the library
@@ -135,7 +135,7 @@ class Touch(CartesianDevice):
             x, y, z = self._get(POSITION, 3)
             u, v, w = self._get(VELOCITY, 3)
             a, b, c = self._get(ANGULAR_VELOCITY, 3)
-            turned = np.array(self._get(TRANSFORM, 16)).reshape(4, 4).T[:3, :3]
+            rotation = np.array(self._get(TRANSFORM, 16)).reshape(4, 4).T[:3, :3]
             api.hdGetIntegerv(BUTTONS, ctypes.byref(self._pressed))
             self._age += 1
             force = self._wanted if self._age <= self.parameters.hold_periods and not self._failure else (0.0, 0.0, 0.0)
@@ -145,7 +145,7 @@ class Touch(CartesianDevice):
             api.hdEndFrame(self._handle)
         self._check("frame")
         position, velocity = (1e-3 * x, -1e-3 * z, 1e-3 * y), (1e-3 * u, -1e-3 * w, 1e-3 * v)
-        orientation = quaternion_from_matrix(AXES @ turned).tolist()
+        orientation = quaternion_from_matrix(AXES @ rotation).tolist()
         self._sensed = Sensed(position, velocity, self._pressed.value, orientation, (a, -c, b))
         self._number += 1
 
@@ -162,7 +162,7 @@ class Touch(CartesianDevice):
         if self._failure:
             raise DeviceError(f"touch: {self._failure}")
         self._freshness.check(self._number)
-        if self._sensed is None:  # the first callback is still to come
+        if self._sensed is None:  # before the first callback
             return Sensed(self._center.tolist(), (0.0, 0.0, 0.0))
         return self._sensed
 
@@ -185,7 +185,7 @@ class Touch(CartesianDevice):
             raise DeviceError(f"{call}: {error}")
 
     def _last_error(self) -> str:
-        """Text of the last error; empty: none, or one that the device gets over by itself."""
+        """Returns the text of the last error; empty if there is none, or if it needs no action."""
         info = self._api.hdGetError()
         if info.code == 0 or info.code in _TOLERATED:
             return ""
@@ -196,7 +196,7 @@ class Touch(CartesianDevice):
 
 
 def search(parameters: TouchParameters) -> Presence:
-    """Opens the device for a moment without forces: the library has no other search."""
+    """Opens the device briefly without forces, because the library has no other search."""
     try:
         api = load_library(parameters.library, _FUNCTIONS)
     except DeviceError as error:

@@ -1,4 +1,4 @@
-"""The manipulator's driver: from a commanded motion to the servo's target, and the servo."""
+"""Driver of the manipulator: converts a commanded motion to the servo's target; and the servo."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def aim(
     """Advances the servo's target by a commanded motion.
 
     Args:
-        geometry: of the linkage.
-        inertia: M_11, M_22, h up to the force sensor, with the motors.
+        geometry: geometry of the linkage.
+        inertia: M_11, M_22, h of motors and links up to the force sensor.
         speeds: largest speeds of the joints (2,) [rad/s].
-        fields: of the `Motion`; 0 holds the target's position.
+        fields: fields of the `Motion`; 0 holds the target's position.
         motion: x, y, velocity (2), acceleration (2) of the tool, joint positions (2), joint velocities (2).
         by_joints: (2,) whether the joint positions and velocities replace those of the tool.
-        period: T [s].
+        period: control period T [s].
         target: joint positions (2), velocities (2), rigid-body feedforward (2); updated.
     """
     q, qd, torque = target[0:2], target[2:4], target[4:6]
@@ -73,16 +73,16 @@ def servo(
     integral: np.ndarray,
     effort: np.ndarray,
 ) -> None:
-    """PID control of the joint angles with a velocity target; writes the motors' torques (2,) [N m].
+    """Computes the motors' torques (2,) [N m] by PID control of the joint angles with a velocity target.
 
     The integral part stays constant while the torque is at its limit and would grow further (anti-windup).
 
     Args:
-        target: of `aim`.
+        target: target from `aim`.
         measured: joint positions (2) and velocities (2) of the encoders.
         added: (2,) feedforward of friction [N m].
-        gains: position, integral times T, velocity, limit of the torque.
-        integral: (2,) the integral part [N m]; updated.
+        gains: position gain, integral gain times T, velocity gain, torque limit.
+        integral: (2,) integral part [N m]; updated.
         effort: result.
     """
     proportional, summed, derivative, limit = gains

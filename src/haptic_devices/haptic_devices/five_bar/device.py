@@ -24,21 +24,21 @@ from haptic_devices.hands.operator import SimulatedAdmittanceDevice, SimulatedHa
 
 
 class FiveBar(SimulatedAdmittanceDevice):
-    """The simulated manipulator; `hand` None leaves the grip alone.
+    """The simulated manipulator.
 
     Args:
-        parameters: numbers of the manipulator.
-        hand: the hand that holds the grip.
-        seed: of the force sensor's noise.
+        parameters: parameters of the manipulator.
+        hand: simulated hand that holds the grip; None: the grip is released.
+        seed: seed of the force sensor's noise.
 
     Attributes:
         geometry: constants of the functions of `kinematics`: a_1, a_2, x_0 (2), home angles (2), range.
         friction: constants of `joint_friction.step`, and of `joint_friction.history` for recorded positions.
         friction_torque: (2,) true friction torque of the joints, mean over the last period [N m].
-        compensation_torque: (2,) torque that the friction compensation added in it [N m].
+        compensation_torque: (2,) torque of the friction compensation in the last period [N m].
         target_position: (2,) joint angles that the servo follows [rad].
-        target_velocity: (2,) [rad/s].
-        links: (4,) true angles [rad] and velocities [rad/s] of the links behind the gears.
+        target_velocity: (2,) joint velocities that the servo follows [rad/s].
+        links: (4,) true angles [rad] and velocities [rad/s] of the links, on the output side of the gears.
     """
 
     parameters: FiveBarParameters
@@ -80,7 +80,7 @@ class FiveBar(SimulatedAdmittanceDevice):
         self.friction_torque, self.compensation_torque = np.zeros(2), np.zeros(2)
 
     def _check(self) -> None:
-        """Refuses numbers that are possible each but not together."""
+        """Refuses combinations of parameters that are not possible together."""
         p = self.parameters
         if p.friction_static < p.friction_coulomb:
             raise ValueError(
@@ -96,10 +96,10 @@ class FiveBar(SimulatedAdmittanceDevice):
             )
 
     def _longest_period(self) -> float:
-        """Period [s] up to which the integration is stable, with a factor of two in hand.
+        """Returns the longest period [s] at which the integration is stable, with a safety factor of two.
 
-        A step dt of an oscillator x'' = -w^2 x - c x' is stable for w^2 dt^2/2 + c dt < 2. The fastest one has the
-        lightest motion of the links, which is that of the stretched arm, and the friction's springs beside the gear's.
+        A step dt of an oscillator x'' = -w^2 x - c x' is stable for w^2 dt^2/2 + c dt < 2. The fastest oscillator has
+        the smallest inertia of the links, at the extended arm, and the springs of both friction and gear.
         """
         p = self.parameters
         m11, m22, h, motor, stiffness, damping = self._model[:6]
@@ -114,7 +114,7 @@ class FiveBar(SimulatedAdmittanceDevice):
     def from_file(
         cls, path: Path | None = None, hand: SimulatedHand | None = None, seed: int = 0, overrides: tuple[str, ...] = ()
     ) -> FiveBar:
-        """The manipulator of a YAML file, the suite's own numbers if none is given; overrides are "name=value"."""
+        """Makes the manipulator from a YAML file (default: the suite's own); overrides are "name=value"."""
         return cls(load_parameters(FiveBarParameters, path or DEFAULT_FILE, overrides), hand, seed)
 
     def configure(self, period: float) -> None:
@@ -142,10 +142,10 @@ class FiveBar(SimulatedAdmittanceDevice):
             period=period,
         )
         self.activate()
-        self.follow(None)  # compiles the integration, or loads what was compiled before
+        self.follow(None)  # compiles the integration, or loads it from the cache
 
     def activate(self) -> None:
-        """Starts at rest, with the tool where the hand's plan starts, and holds."""
+        """Starts at rest, with the tool at the start of the hand's plan, and holds this position."""
         self._follow_plan()
         truth, reading = self._truth, self._reading
         start = self.hand.table[0, 0:2] if self.hand is not None else np.zeros(2)
@@ -174,12 +174,11 @@ class FiveBar(SimulatedAdmittanceDevice):
         observe(truth, self.links, reading, self._jacobian, self.geometry, self._sensor_state, self._sensor, noise)
 
     def follow(self, motion: Motion | None) -> None:
-        """Commands the motion of the next period and lets it pass.
+        """Commands the motion of the next period and simulates this period.
 
-        Only x and y of pose, twist and acceleration count, or the joint values that stand instead of them.
-        Without POSITION the target is advanced by the velocity; without VELOCITY the servo brakes towards the
-        position; ACCELERATION adds the torques that the arm's own inertia needs. Targets end at the joints'
-        stops. None holds the target's position.
+        Only x and y of pose, twist and acceleration are used, or the joint values that replace them. Without POSITION
+        the velocity advances the target; without VELOCITY the desired velocity is zero. ACCELERATION adds the torques
+        for the arm's own inertia. Targets are limited to the joints' stops. None holds the target's position.
         """
         self._lead(self._period)
         self._aim(None if self._stopped else motion)
@@ -232,10 +231,10 @@ class FiveBar(SimulatedAdmittanceDevice):
         )
 
     def compensation_history(self, motions: Iterable[Motion | None]) -> np.ndarray:
-        """Torques (n, 2) [N m] that the friction compensation adds for n motions followed from the start.
+        """Computes the torques (n, 2) [N m] of the friction compensation for n motions from the start.
 
-        For recorded commands (`haptic_core.commands.motion_of`, shifted by the run's `command_delay_ticks`): row k acts
-        in the period that ends at tick k + 1, as does row k + 1 of `joint_friction.history`. Starts the device again.
+        For recorded commands (`haptic_core.commands.motion_of`, shifted by the run's `command_delay_ticks`), row k acts
+        in the period that ends at tick k + 1, like row k + 1 of `joint_friction.history`. Restarts the device.
         """
         self.activate()
         rows = []
@@ -245,17 +244,17 @@ class FiveBar(SimulatedAdmittanceDevice):
         return np.array(rows).reshape(-1, 2)
 
     def robot_description(self) -> str:
-        """Upper arm with forearm and tool, crank with coupling rod; the rod's end meets the forearm's rear end.
+        """Returns the URDF: upper arm with forearm and tool, crank with coupling rod.
 
-        The second motor's joint, `forearm`, turns the crank; `elbow` is q2 - q1, `coupling_rod` the same the other way.
-        The grip beyond the sensor is part of the tool's mass.
+        The rod's end is at the forearm's rear end. The second motor's joint, `forearm`, rotates the crank; `elbow` is
+        q2 - q1, `coupling_rod` is q1 - q2. The tool's mass includes the grip beyond the sensor.
         """
         p, robot = self.parameters, Robot("five_bar")
         a1, a2, b = p.length_upper_arm, p.length_forearm, p.length_crank
         axis, origin, z = (self.geometry[2], self.geometry[3], 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 
         def rod(name: str, mass: float, rear: float, front: float) -> None:
-            """A uniform slender rod along x."""
+            """Adds a uniform slender rod along x."""
             moment = mass * (front - rear) ** 2 / 12.0
             link = robot.link(f"five_bar_{name}", mass, ((rear + front) / 2.0, 0.0, 0.0), (0.0, moment, moment))
             link.bar((rear, 0.0, 0.0), (front, 0.0, 0.0), 0.05 * b if "rod" in name else 0.1 * b, MOVED)
@@ -272,9 +271,9 @@ class FiveBar(SimulatedAdmittanceDevice):
         for name in ("forearm_end", "coupling_rod_end"):
             robot.link(f"five_bar_{name}")
         upper_arm, forearm = self.joints
-        turn = p.home_forearm - p.home_upper_arm
+        home = p.home_forearm - p.home_upper_arm
         elbow, coupling = (
-            Joint(name, 0.0, 2.0 * p.velocity_limit, sign * turn - 2.0 * p.range, sign * turn + 2.0 * p.range)
+            Joint(name, 0.0, 2.0 * p.velocity_limit, sign * home - 2.0 * p.range, sign * home + 2.0 * p.range)
             for name, sign in zip(self.passive_joints, (1.0, -1.0), strict=True)
         )
         robot.joint(upper_arm, "five_bar_base", "five_bar_upper_arm", z, axis)
@@ -291,5 +290,5 @@ class FiveBar(SimulatedAdmittanceDevice):
         return np.array([self.passive_positions(row, self._reading.tool_pose) for row in both])
 
     def passive_positions(self, position: np.ndarray, tool_pose: np.ndarray) -> np.ndarray:
-        turn = position[1] - position[0]
-        return np.array([turn, -turn])
+        elbow = position[1] - position[0]
+        return np.array([elbow, -elbow])

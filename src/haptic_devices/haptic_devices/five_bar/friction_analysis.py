@@ -1,6 +1,6 @@
 """Joint friction of the manipulator after a run: its torques, their compensation, and the forces at the tool.
 
-Rows are the ticks of a run, n of them, T apart.
+Rows of arrays are the n ticks of a run, at intervals of T.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from haptic_devices.five_bar.kinematics import inverse, joint_rates, tool_jacobi
 
 
 def tool_jacobians(device: FiveBar, joints: np.ndarray) -> np.ndarray:
-    """Jacobians of the tool's x and y at joint angles (n, 2) [rad], shape (n, 2, 2)."""
+    """Computes the Jacobians (n, 2, 2) of the tool's x and y at joint angles (n, 2) [rad]."""
     found = np.zeros((len(joints), 6, 2))
     for row, q in enumerate(joints):
         tool_jacobian(device.geometry, q, found[row])
@@ -22,24 +22,24 @@ def tool_jacobians(device: FiveBar, joints: np.ndarray) -> np.ndarray:
 
 
 def friction_torque(device: FiveBar, joints: np.ndarray, period: float) -> np.ndarray:
-    """Friction torque of the joints in the period before each tick (n, 2) [N m].
+    """Computes the mean friction torque of the joints in the period before each tick (n, 2) [N m].
 
     Args:
-        device: The manipulator.
-        joints: True angles of the motors (n, 2) [rad].
-        period: T [s].
+        device: the manipulator.
+        joints: true angles of the motors (n, 2) [rad].
+        period: control period T [s].
     """
     return np.asarray(joint_friction.history(device.friction, np.ascontiguousarray(joints), period))
 
 
 def compensation_torque(device: FiveBar, position: np.ndarray, velocity: np.ndarray, period: float) -> np.ndarray:
-    """Torque that the servo's friction compensation added in the period before each tick (n, 2) [N m].
+    """Computes the torque that the servo's friction compensation added in the period before each tick (n, 2) [N m].
 
     Args:
-        device: The manipulator.
-        position: Commanded position of the tool (n, 2) [m].
-        velocity: Commanded velocity of the tool (n, 2) [m/s].
-        period: T [s].
+        device: the manipulator.
+        position: commanded position of the tool (n, 2) [m].
+        velocity: commanded velocity of the tool (n, 2) [m/s].
+        period: control period T [s].
     """
     p = device.parameters
     torque, q, rates = np.zeros((len(position), 2)), np.zeros(2), np.zeros(2)
@@ -62,25 +62,25 @@ def compensation_torque(device: FiveBar, position: np.ndarray, velocity: np.ndar
 
 
 def tool_forces(device: FiveBar, joints: np.ndarray, torque: np.ndarray) -> np.ndarray:
-    """Forces at the tool that overcome joint torques, J^-T tau (n, 2) [N].
+    """Computes the forces at the tool that balance joint torques, J^-T tau (n, 2) [N].
 
     Args:
-        device: The manipulator.
-        joints: Angles (n, 2) [rad].
-        torque: tau (n, 2) [N m].
+        device: the manipulator.
+        joints: joint angles (n, 2) [rad].
+        torque: joint torques tau (n, 2) [N m].
     """
     return np.linalg.solve(tool_jacobians(device, joints).transpose(0, 2, 1), torque[:, :, None])[:, :, 0]
 
 
 def coulomb_forces(device: FiveBar, q: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Forces at the tool that the kinetic Coulomb friction of the joints alone needs, by direction (k, 2) [N].
+    """Computes the forces at the tool (k, 2) [N] against the joints' kinetic Coulomb friction, by direction of motion.
 
-    In a direction in which one joint is at rest, that joint's part is anything up to this.
+    In a direction in which one joint is at rest, the force against that joint's friction has any value up to this.
 
     Args:
-        device: The manipulator.
-        q: Joint angles (2,) [rad].
-        direction: Angles of the motion (k,) [rad].
+        device: the manipulator.
+        q: joint angles (2,) [rad].
+        direction: directions of the tool's motion (k,) [rad].
     """
     unit = np.column_stack((np.cos(direction), np.sin(direction)))
     J = tool_jacobians(device, q[None])[0]

@@ -1,7 +1,7 @@
 """A simulated 2-DOF parallel-link (five-bar) manipulator under admittance control, held by a simulated hand.
 
-The parallelogram linkage moves in the horizontal plane. Both motors have the same axis at the base. The first turns the
-upper arm (length a_1) to the angle q1; the second rotates a crank (length b). A coupling rod, parallel to the
+The parallelogram linkage moves in the horizontal plane. Both motors have the same axis at the base. The first rotates
+the upper arm (length a_1) to the angle q1; the second rotates a crank (length b). A coupling rod, parallel to the
 upper arm, joins the crank to the forearm's rear end: the forearm (a_2 from elbow to tool, b behind the elbow)
 points to q2 for every q1. With e(q) = (cos q, sin q) and the motors' axis at x_0,
 
@@ -18,16 +18,18 @@ m_t moves with the tool. With c_4 = (a_2 - b)/2, the forearm's centre ahead of t
     M_22 q2'' + h cos(q1 - q2) q1'' - h sin(q1 - q2) q1'^2 = s_2 + (J^T F)_2
 
 with the hand's force F at the tool. The Harmonic Drive gears are springs: s_i = K (p_i - q_i) + C (p_i' - q_i'),
-where p_i is the motor's angle over the ratio N. A motor with its rotor's inertia J_r and its friction f moves by
+where p_i is the motor's angle divided by the ratio N. The equation of a motor with the rotor inertia J_r and the
+friction f is
 
     N^2 J_r p_i'' = tau_i - f_i - s_i
 
-The joint positions and velocities of this device, measured and true, are the motors' p; the true tool pose is that of
-the links' q. The friction is that of `joint_friction`. Semi-implicit Euler with substeps.
+The joint positions and velocities of this device, measured and true, are those p of the motors; the true tool pose is
+computed from the links' q. The friction is that of `joint_friction`. The integration is semi-implicit Euler with
+substeps.
 
-The origin of the base frame, which is that of the hand's plan, is the tool's position at the home angles; q1 and q2 are
-counted from its axes. A servo of the control period turns the commanded motion
-into motor torques; the force sensor sits between forearm and grip.
+The origin of the base frame, which is also the frame of the hand's plan, is the tool's position at the home angles; q1
+and q2 are measured from its axes. A servo at the control period converts the commanded motion to motor torques; the
+force sensor is between forearm and grip.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def move_links(model: np.ndarray, dt: float, tau: np.ndarray, q: np.ndarray, qd:
     """Moves the links by one step of semi-implicit Euler.
 
     Args:
-        model: M_11, M_22, h, ...; of `integrate`.
+        model: M_11, M_22, h, ..., as in `integrate`.
         dt: length of the step [s].
         tau: (2,) torques of gears and hand on the links [N m]; changed.
         q: (2,) angles [rad]; updated.
@@ -80,23 +82,23 @@ def integrate(
     start: int,
     period: float,
 ) -> None:
-    """Lets one control period pass.
+    """Integrates one control period.
 
     Args:
-        truth: values of `Truth`; position, velocity and operator wrench are updated, the effort acts.
-        links: angles (2) and velocities (2) of the links behind the gears; updated.
+        truth: values of `Truth`; position, velocity and operator wrench are updated, the effort is an input.
+        links: angles (2) and velocities (2) of the links, on the output side of the gears; updated.
         friction_state: (2, ELEMENTS) deflections of the joints' friction; updated.
-        sensor_state: (2, 2) of the force sensor's filter, for x and y; updated.
-        friction_torque: (2,) mean over the period; result.
-        geometry: of the linkage.
-        model: M_11, M_22, h with everything that moves with the tool, motor's N^2 J_r, gear's K and C, grip's and
+        sensor_state: (2, 2) state of the force sensor's filter, for x and y; updated.
+        friction_torque: (2,) friction torque, mean over the period [N m]; result.
+        geometry: geometry of the linkage.
+        model: M_11, M_22, h with all masses that move with the tool, motor's N^2 J_r, gear's K and C, grip's and
             hand's mass, hand's K_h, B_h, F_a.
-        friction: of `joint_friction`.
-        sensor_filter: of `force_sensor`.
-        table: the hand's plan; empty: the grip is released.
-        tremor: of the hand.
+        friction: constants of `joint_friction.step`.
+        sensor_filter: constants of `force_sensor.low_pass`.
+        table: plan of the hand; empty: the grip is released.
+        tremor: tremor of the hand.
         start: number of the period.
-        period: T [s].
+        period: control period T [s].
     """
     p, pd, effort, wrench = truth[0:2], truth[2:4], truth[4:6], truth[19:25]
     q, qd = links[0:2], links[2:4]
@@ -127,7 +129,7 @@ def integrate(
                 pd[i] = 0.0
         move_links(model, dt, tau, q, qd)
         forward(geometry, q, qd, pose, after)
-        for i in range(2):  # the masses beyond the sensor take part of the muscles' force
+        for i in range(2):  # part of the muscles' force accelerates the masses beyond the sensor
             acceleration = (after[i] - twist[i]) / dt
             wrench[i] += (force[i] - hand * acceleration) / SUBSTEPS
             force_sensor.low_pass(sensor_filter, force[i] - (hand + grip) * acceleration, sensor_state[i])

@@ -1,13 +1,13 @@
 """Stability of a rendered mass in a hand: the five-bar under model A in kinetic friction.
 
 While model A slides, its friction force is constant: for small deviations it is a pure mass M that the measured
-force accelerates. The loop is closed by the hand, which answers a motion of the grip with its impedance and with
-the inertia of what moves with the grip. That inertia is the critical part: with a servo that follows at once, the
-sensor reads -(m_hand + m_grip) times the acceleration that it has caused itself. The loop's gain at high
-frequencies is then (m_hand + m_grip)/M, and the servo's and filter's lags change its phase.
+force accelerates. The hand closes the loop: it reacts to a motion of the grip with its impedance and with the
+inertia of hand and grip. This inertia is critical: with a servo without delay, the sensor measures
+-(m_hand + m_grip) times the acceleration that the loop has commanded. The loop's gain at high frequencies is then
+(m_hand + m_grip)/M, and the lags of servo and filter change its phase.
 
-`spectral_radius_map` analyses the linear sampled loop at the home position, with viscous friction alone and without
-encoder counts; `oscillation` simulates the device while the hand leads it in a circle.
+`spectral_radius_map` analyses the linear sampled loop at the home position, with only viscous friction and without
+encoder quantisation; `oscillation` simulates the device while the hand moves it along a circle.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from haptic_friction import CoulombLaw, ModelA
 
 #: plan of `oscillation`: radius [m] and speed [m/s] of the circle, time of the start and of the steady part [s]
 RADIUS, SPEED, START, STEADY = 0.03, 0.08, 0.6, 1.6
-#: lowest frequency of an oscillation: the circle has 0.4 Hz, a hand's own motion stays below 8 Hz [Hz]
+#: lowest frequency of an oscillation [Hz]: the circle has 0.4 Hz, a hand's own motion stays below 8 Hz
 LOWEST_FREQUENCY = 8.0
 
 
 def grasp(hand: HandParameters, firmness: float) -> HandParameters:
-    """A hand that holds more or less firmly, without tremor.
+    """Scales stiffness, damping and mass of a hand by the firmness of its grasp; without tremor.
 
-    Stiffness, damping and mass are those of `hand` times the firmness. With rising grip force stiffness and damping
-    of a grasp rise together (Hasser and Cutkosky 2002: steadily, in a pinch grasp) and leave the damping ratio about
-    the same; the mass rises because the wrist stiffens and the forearm comes along, from the hand's some 0.2 kg to
-    the 1 kg or so that is felt at the end of an arm. One factor for all three is the simplest law that does both.
+    With the grip force, stiffness and damping of a grasp increase together (Hasser and Cutkosky 2002: steadily, in a
+    pinch grasp), so that the damping ratio stays about the same. The mass increases because the wrist stiffens and the
+    forearm moves with the hand, from some 0.2 kg of the hand to about 1 kg at the end of an arm. One factor for all
+    three is the simplest law with both effects.
     """
     scaled = {name: firmness * getattr(hand, name) for name in ("mass", "stiffness", "damping")}
     return HandParameters(**{**hand.model_dump(), **scaled, "tremor_force": 0.0})
@@ -52,18 +52,18 @@ def loop_matrix(
     period: float,
     delay: int = 0,
 ) -> np.ndarray:
-    """One tick of hand, arm, servo, sensor and rendered mass at the home position, as a matrix.
+    """Computes the state matrix of one tick of hand, arm, servo, sensor and rendered mass at the home position.
 
     State, two components each: motors' positions and velocities, links' positions and velocities, filtered force at
-    the tool and its rate, velocity estimate, servo's integral part, rendered velocity and position, then positions
-    and velocities that are delayed.
+    the tool and its rate, velocity estimate, servo's integral part, rendered velocity and position, then the delayed
+    positions and velocities.
 
     Args:
-        device: only its parameters and geometry are used.
-        hand: impedance and mass; plan and tremor do not matter.
-        mass: rendered mass M [kg]; infinite: nothing moves by the measured force.
-        period: T [s].
-        delay: ticks until a command acts.
+        device: manipulator, of which only parameters and geometry are used.
+        hand: impedance and mass of the hand; the tremor is ignored.
+        mass: rendered mass M [kg]; infinite: the measured force moves nothing.
+        period: control period T [s].
+        delay: delay of the commands [ticks].
     """
     p = device.parameters
     home, full_jacobian = device.geometry[4:6], np.zeros((6, 2))
@@ -74,7 +74,7 @@ def loop_matrix(
     motor, _, _, _, force, _, w, integral, v, x = (state[2 * i : 2 * i + 2] for i in range(10))
     v_next = v + period / mass * force
     x_next = x + period * v_next
-    pipeline = np.vstack((state[20:], x_next, v_next))  # what acts now comes first
+    pipeline = np.vstack((state[20:], x_next, v_next))  # the command that acts now comes first
     target, target_velocity = np.linalg.solve(J, pipeline[:2]), np.linalg.solve(J, pipeline[2:4])
     error = target - motor
     integral_next = integral + p.integral_gain * period * error
@@ -96,7 +96,7 @@ def _inertia(p: FiveBarParameters, tool_mass: float, q: np.ndarray) -> np.ndarra
 
 
 def _rates(p: FiveBarParameters, hand: HandParameters, home: np.ndarray, J: np.ndarray) -> np.ndarray:
-    """Rates (12, 14) of motors, links and filtered force by these 12 states and the motors' torques."""
+    """Computes the matrix (12, 14) from the 12 states of motors, links and filter, and motor torques (2,), to rates."""
     beyond = p.mass_grip + hand.mass
     motor, motor_rate, q, qd, force, force_rate, torque = (np.eye(14)[2 * i : 2 * i + 2] for i in range(7))
     spring = p.gear_stiffness * (motor - q) + p.gear_damping * (motor_rate - qd)
@@ -117,7 +117,7 @@ def spectral_radius_map(
     period: float,
     delay: int = 0,
 ) -> np.ndarray:
-    """Spectral radius of `loop_matrix` by rendered mass [kg] (rows) and firmness of the grasp (columns)."""
+    """Computes the spectral radius of `loop_matrix` by rendered mass [kg] (rows) and firmness of grasp (columns)."""
     radii = []
     for value in firmness:
         # the matrix is affine in 1/M
@@ -128,15 +128,15 @@ def spectral_radius_map(
 
 
 def smallest_mass(device: FiveBar, hand: HandParameters, firmness: float, *, period: float, delay: int = 0) -> float:
-    """Rendered mass [kg], to 1 %, above which the linear loop is stable up to 100 kg; infinite if there is none."""
+    """Finds the rendered mass [kg], to 1 %, from which up to 100 kg the linear loop is stable; infinite if none is."""
     masses = np.geomspace(0.01, 100.0, 926)
     stable = spectral_radius_map(device, hand, masses, [firmness], period=period, delay=delay)[:, 0] < 1.0
-    first = len(masses) - int(np.argmin(np.append(stable[::-1], False)))  # behind the last one that is unstable
+    first = len(masses) - int(np.argmin(np.append(stable[::-1], False)))  # after the last unstable mass
     return float(masses[first]) if first < len(masses) else float("inf")
 
 
 def circle_plan(period: float) -> MotionPlan:
-    """The hand's intention in `oscillation`: into a circle and round it at constant speed."""
+    """Makes the hand's plan in `oscillation`: to a circle, and along it at constant speed."""
     builder = PlanBuilder(period, np.array([-0.04, -0.02]))
     rate = SPEED / RADIUS
     angle = rate * period * np.arange(1, round(STEADY / period) + 1)
@@ -156,20 +156,20 @@ def oscillation(
     delay: int = 0,
     seed: int = 0,
 ) -> float:
-    """Oscillation of the grip while model A slides: RMS of the tool's true velocity above 8 Hz [m/s].
+    """Simulates the grip while model A slides; returns the RMS of the tool's true velocity above 8 Hz [m/s].
 
     Args:
-        parameters: of the device.
-        hand: leads the grip along `circle_plan`, and expects the friction force.
+        parameters: parameters of the device.
+        hand: hand that moves the grip along `circle_plan`, and expects the friction force.
         mass: M of model A [kg].
         friction_force: F of model A [N].
-        period: T [s].
-        delay: ticks until a command acts.
-        seed: of the sensor's noise.
+        period: control period T [s].
+        delay: delay of the commands [ticks].
+        seed: seed of tremor and sensor noise.
 
     Returns:
-        Over the last second, both axes together. Infinite when a joint exceeded its speed limit, which would stop
-        the device.
+        RMS over the last second, of both axes together. Infinite if a joint exceeded its speed limit, which would
+        stop the device.
     """
     expecting = HandParameters(**{**hand.model_dump(), "expected_resistance": friction_force})
     plan = circle_plan(period)
@@ -179,18 +179,18 @@ def oscillation(
     model = ModelA(CoulombLaw(friction_force), mass=mass, period=period, dimension=2)
     reading, truth, limit = device.read(), device.truth(), parameters.velocity_limit
     pose = reading.tool_pose.copy()
-    under_way: deque[Motion | None] = deque([None] * delay)
+    delayed: deque[Motion | None] = deque([None] * delay)
     velocities = np.zeros((len(plan.table), 2))
     for k in range(len(plan.table)):
         twist = np.zeros(6)
         twist[:2] = model.step(reading.tool_wrench[:2])
         pose[:2] += period * twist[:2]
-        under_way.append(Motion(POSITION | VELOCITY, pose.copy(), twist, np.zeros(6)))
-        device.follow(under_way.popleft())
+        delayed.append(Motion(POSITION | VELOCITY, pose.copy(), twist, np.zeros(6)))
+        device.follow(delayed.popleft())
         if not (np.abs(reading.velocity) <= limit).all():
             return float("inf")
         velocities[k] = truth.tool_twist[:2]
-    from scipy.signal import butter, sosfiltfilt  # takes half a second, and is not for the device
+    from scipy.signal import butter, sosfiltfilt  # takes half a second, and the device does not need it
 
     shaking = sosfiltfilt(butter(4, LOWEST_FREQUENCY, "highpass", fs=1.0 / period, output="sos"), velocities, axis=0)
     last = shaking[-round(1.0 / period) :]

@@ -1,12 +1,13 @@
-"""The simulated hand led by a person: its target follows a handle that is moved while the run goes on. No ROS import.
+"""A simulated hand that a user leads: its target follows a handle that the user moves during the run. No ROS import.
 
-Each coordinate of the target follows by a critically damped filter,
+Each coordinate x of the target follows the handle h by a critically damped filter,
 
     x'' = w^2 (h - x) - 2 w x'
 
-stepped exactly for a handle h that stays for one period, so that a mouse's jumps become motions of a hand. h is at
-most `REACH` away from x, which bounds the target's speed at w REACH/2, and so near to the tool that the hand's
-stiffness pulls no more than a person does. Orientations are filtered as quaternions and normalised.
+whose exact solution for a handle that is constant during one period is used. It smooths the jumps of a mouse. h is
+limited to the distance `REACH` from x, which limits the target's speed to w REACH/2. It is also limited to a distance
+from the tool at which the force of the hand's stiffness is `STRENGTH`. Orientations are filtered as quaternions and
+normalised.
 """
 
 from __future__ import annotations
@@ -15,28 +16,29 @@ import math
 
 import numpy as np
 
-#: w: the target follows within about 0.2 s [rad/s]
+#: w [rad/s]: the target follows within about 0.2 s
 RATE = 25.0
-#: bounds the target's speed: 0.5 m/s, and (of a quaternion, half an angle) 2.5 rad/s
+#: largest distance from handle to target [m], [-]; it limits the target's speed to 0.5 m/s, and (of a quaternion, half
+#: an angle) to 2.5 rad/s
 REACH = 0.04, 0.1
-#: what the hand's stiffness pulls with at most [N], [N m]
+#: largest force and moment of the hand's stiffness [N], [N m]
 STRENGTH = 20.0, 0.5
 
 
 class Handle:
-    """A target, as a plan's table of one row, that follows a handle.
+    """A target that follows a handle, as a plan's table of one row.
 
-    It begins with the force that the hand's stiffness and plan exert now, whatever its grip, so that nothing jumps.
+    At the start the hand exerts the same force as before, with any grip, so that no force jumps.
 
     Args:
-        row: present row of the plan, of `motion.MotionPlan` (7,) or `spatial_motion.SpatialPlan` (20,).
+        row: present row of the plan, a `planar.MotionPlan` (7,) or a `spatial.SpatialPlan` (20,).
         target: present target of the hand, pose (7,).
         tool: pose of the tool (7,).
-        stiffness: of the hand, translation [N/m] and rotation [N m/rad].
+        stiffness: stiffness of the hand, translation [N/m] and rotation [N m/rad].
 
     Attributes:
-        table: (1, 7) or (1, 20), of the hand's plan.
-        pose: of the target (7,); a planar hand's has the rest of the tool's pose at the beginning.
+        table: table of the hand's plan, (1, 7) or (1, 20).
+        pose: pose of the target (7,); with a planar hand all but x and y are those of the tool at the start.
     """
 
     def __init__(self, row: np.ndarray, target: np.ndarray, tool: np.ndarray, stiffness: tuple[float, float]) -> None:
@@ -57,32 +59,32 @@ class Handle:
         self._write()
 
     def move(self, pose: np.ndarray) -> None:
-        """The handle is here now, pose (7,); of a planar hand x and y count."""
+        """Moves the handle to a pose (7,); a planar hand uses x and y."""
         self._wanted[: self._n] = pose[: self._n]
         if not self._planar:
             self._wanted[3:7] = pose[3:7] / np.linalg.norm(pose[3:7])
 
     def release(self) -> None:
-        """Ends the leading: the target stays at its present position."""
+        """Releases the handle: the target stays at its present pose."""
         self._wanted[:] = self.pose
 
     def advance(self, tool: np.ndarray, period: float) -> None:
-        """One period [s] passes, with the tool at this pose (7,)."""
+        """Advances the target by one period [s], with the tool at a pose (7,)."""
         self._follow(slice(0, self._n), self._wanted[: self._n], tool[: self._n], self._strength[0], REACH[0], period)
         if not self._planar:
             q = self.pose[3:7]
             wanted, present = _aligned(self._wanted[3:7], q), _aligned(tool[3:7], q)
             self._follow(slice(3, 7), wanted, present, 0.5 * self._strength[1], REACH[1], period)
-            length = np.linalg.norm(q)
-            q /= length
-            self._rate[3:7] = (self._rate[3:7] - q * (q @ self._rate[3:7])) / length
+            norm = np.linalg.norm(q)
+            q /= norm
+            self._rate[3:7] = (self._rate[3:7] - q * (q @ self._rate[3:7])) / norm
         self._write()
 
     def _follow(
         self, part: slice, wanted: np.ndarray, tool: np.ndarray, strength: float, reach: float, period: float
     ) -> None:
         x, v = self.pose[part], self._rate[part]
-        h = _near(_near(wanted, tool, strength), x, reach)
+        h = _within(_within(wanted, tool, strength), x, reach)
         a, decay = x - h, math.exp(-RATE * period)
         b = v + RATE * a
         x[:] = h + (a + b * period) * decay
@@ -99,13 +101,13 @@ class Handle:
         row[10:13] = 2.0 * (w * du - dw * u - np.cross(du, u))  # 2 q' q*
 
 
-def _near(point: np.ndarray, center: np.ndarray, reach: float) -> np.ndarray:
-    """The point, or that in its direction at this distance from the centre."""
-    way = point - center
-    distance = math.sqrt(way @ way)
-    return point if distance <= reach else center + way * (reach / distance)
+def _within(point: np.ndarray, center: np.ndarray, reach: float) -> np.ndarray:
+    """Limits the distance of a point from a centre."""
+    offset = point - center
+    distance = math.sqrt(offset @ offset)
+    return point if distance <= reach else center + offset * (reach / distance)
 
 
 def _aligned(quaternion: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Of the two quaternions of this rotation that nearer to another one."""
+    """Returns the quaternion of the same rotation (q or -q) that is nearer to another one."""
     return quaternion if quaternion @ other >= 0.0 else -quaternion

@@ -1,12 +1,12 @@
 """The simulated hand: an arm impedance that follows a plan, with physiological tremor.
 
-The hand holds the tool tip firmly, so its mass moves with the tip; its muscles pull with
+The hand holds the tool tip firmly, so its mass moves with the tip. Its muscles exert the force
 
     F = grip K_h (x_d - x) + B_h (v_d - v) + F_plan + F_a v_d/(|v_d| + v_a) + F_tremor
 
-where (x_d, v_d), grip and F_plan come from a `MotionPlan`, and F_a is the resistance that the person
-has learnt to expect while moving. The tremor is a sum of sinusoids between 8 and 12 Hz with random
-frequencies and phases (a seed fixes them): a stationary band-limited force.
+where (x_d, v_d), grip and F_plan come from a `MotionPlan`, and F_a is the resistance that the user
+expects while moving. The tremor is a stationary band-limited force: a sum of sinusoids between 8 and
+12 Hz whose frequencies and phases are random with a fixed seed.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def muscle_force(
     Args:
         target: one row of a plan's table.
         tremor: rows (amplitude x, amplitude y, angular frequency, phase x, phase y).
-        time: [s].
+        time: time since the start [s].
         impedance: (K_h, B_h, F_a).
-        motion: tip x, y, vx, vy.
+        motion: position and velocity of the tip: x, y, vx, vy.
         force: result.
     """
     speed = np.sqrt(target[2] ** 2 + target[3] ** 2) + _ANTICIPATION_SPEED
@@ -66,14 +66,14 @@ def muscle_force(
 
 
 def make_tremor(rms: Sequence[float], axes: int, low: float, high: float, random: np.random.Generator) -> np.ndarray:
-    """A stationary tremor as rows (amplitude of each axis, angular frequency, phase of each axis).
+    """Makes a stationary tremor as rows (amplitude of each axis, angular frequency, phase of each axis).
 
     Args:
-        rms: of each group of axes, all its axes together [N] or [N m].
+        rms: RMS of each group of axes, all its axes together [N] or [N m].
         axes: number of axes of each group.
         low: lowest frequency [Hz].
         high: highest frequency [Hz].
-        random: draws frequencies and phases.
+        random: generator of frequencies and phases.
 
     Raises:
         ValueError: the highest frequency is below the lowest.
@@ -95,8 +95,8 @@ class Hand:
     Attributes:
         parameters: impedance and tremor.
         plan: intended motion.
-        table: the plan's table, one row a period.
-        stiffness: towards the target, of translation [N/m] and of rotation [N m/rad], 0 without.
+        table: table of the plan, one row a period.
+        stiffness: stiffness towards the target, of translation [N/m] and of rotation [N m/rad]; 0: none.
     """
 
     parameters: DeviceParameters
@@ -106,17 +106,17 @@ class Hand:
 
 
 class SimulatedHand(Hand):
-    """The hand's plan, impedance and tremor as arrays for a device's compiled integration.
+    """A planar hand: plan, impedance and tremor as arrays for a device's compiled integration.
 
     Args:
         parameters: arm impedance and tremor.
         plan: intended motion.
-        seed: of the tremor.
+        seed: seed of the tremor.
 
     Attributes:
-        table: the plan's table, shape (n, 7).
-        tremor: shape (12, 5), see `muscle_force`.
-        impedance: shape (3,), see `muscle_force`.
+        table: table of the plan, shape (n, 7).
+        tremor: rows of the tremor, shape (12, 5), see `muscle_force`.
+        impedance: constants of the impedance, shape (3,), see `muscle_force`.
     """
 
     parameters: HandParameters
@@ -134,12 +134,12 @@ class SimulatedHand(Hand):
 class HandHeldDevice(Device):
     """A simulated device whose tool a simulated hand may hold.
 
-    A device calls `_follow_plan` in `activate`, and `_lead` at the beginning of `write` or `follow`. In period
-    `_period_number` its hand follows that row of `_table`, which is the hand's `table` but while a user leads the hand.
+    A device calls `_follow_plan` in `activate`, and `_lead` at the beginning of `write` or `follow`. In period k its
+    hand follows row k of `_table`. This is the hand's `table`, or that of the handle while a user leads the hand.
 
     Attributes:
-        parameters: numbers of the device.
-        hand: holds the tool; None: the tool is released.
+        parameters: parameters of the device.
+        hand: simulated hand that holds the tool; None: the tool is released.
     """
 
     parameters: DeviceParameters
@@ -149,10 +149,10 @@ class HandHeldDevice(Device):
     _handle: Handle | None = None
 
     def hold_handle(self, held: bool) -> np.ndarray:
-        """Lets a user lead the hand from its present target on, or ends that: the hand then stays where it is.
+        """Starts to lead the hand by a handle, from its present target, or stops: then the target stays at its pose.
 
         Returns:
-            The hand's target, pose (7,).
+            Target of the hand, pose (7,).
 
         Raises:
             DeviceError: there is no hand.
@@ -169,12 +169,12 @@ class HandHeldDevice(Device):
         return self._handle.pose if self._handle is not None else truth.operator_target
 
     def move_handle(self, pose: np.ndarray) -> None:
-        """Sets the wanted pose (7,) of a held handle from the next period on; a planar device takes x and y."""
+        """Sets the wanted pose (7,) of a held handle from the next period on; a planar device uses x and y."""
         if self._handle is not None:
             self._handle.move(pose)
 
     def _follow_plan(self) -> None:
-        """Returns the hand to its plan; called when the device starts."""
+        """Makes the hand follow its plan again; called when the device starts."""
         if self._handle is not None and self.hand is not None:
             self._handle, self._table = None, self.hand.table
 
@@ -200,7 +200,7 @@ class HandHeldDevice(Device):
 
 
 class SimulatedAdmittanceDevice(HandHeldDevice):
-    """Base of the simulated admittance devices: they hold their target when they are stopped, and can lose power.
+    """Base of the simulated admittance devices: they hold their position when stopped, and can be switched off.
 
     Attributes:
         target_position: (n,) joint positions that the servo follows [rad] or [m].
@@ -228,7 +228,7 @@ class SimulatedAdmittanceDevice(HandHeldDevice):
         self._stopped = True
 
     def deactivate(self) -> None:
-        """Takes the power off: the hand feels the drives' inertia and friction."""
+        """Switches the drives off: the hand feels their inertia and friction."""
         self._powered = False
 
     def truth(self) -> Truth:

@@ -1,17 +1,17 @@
 """The simulated hand with six degrees of freedom: translation and rotation, and a grip that may open.
 
-The muscles pull at the tool point, in the device's base frame, with
+The muscles exert at the tool point, in the device's base frame,
 
     F = grip (K (x_d - x) + B (v_d - v) + F_tremor + F_plan)
     M = grip (K_r phi + B_r (omega_d - omega) + M_tremor + M_plan)
 
-where phi is the rotation vector of R_d R^T, from the tool's orientation R to the wanted one, and targets, extra wrench
-and grip come from a `SpatialPlan`. Mass m and rotational inertia J (the same about every axis) move with the tool:
-what the tool feels of the hand is
+where phi is the rotation vector of R_d R^T, from the tool's orientation R to the wanted one; targets, extra wrench
+and grip come from a `SpatialPlan`. Mass m and rotational inertia J (the same about every axis) move with the tool, so
+the wrench of the hand on the tool is
 
     f = F - grip m a,    n = M - grip J alpha
 
-so a grip of 0 has let go: the wrench is exactly zero. The tremor is that of `operator`, in six axes.
+At a grip of 0 the tool is released: the wrench is exactly zero. The tremor is that of `operator`, in six axes.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class SpatialHandParameters(DeviceParameters):
 
 @njit(cache=True)
 def rotation_error(wanted: np.ndarray, present: np.ndarray, vector: np.ndarray) -> None:
-    """Writes the rotation vector (3,) [rad], at most pi long, that takes one orientation to another.
+    """Writes the rotation vector (3,) [rad] from one orientation to another, of length pi or less.
 
-    R_wanted = exp([vector]) R_present, in the frame of both; exact near 0 and near pi.
+    R_wanted = exp([vector]) R_present, in the frame of both orientations; exact near 0 and near pi.
 
     Args:
         wanted: unit quaternion x, y, z, w.
-        present: likewise.
+        present: unit quaternion x, y, z, w.
         vector: result.
     """
     a, b = wanted, present
@@ -78,12 +78,12 @@ def muscle_wrench(
     """Writes the muscles' wrench (6,) [N], [N m] on the tool.
 
     Args:
-        row: of a plan's table.
+        row: one row of a plan's table.
         tremor: rows (amplitude of six axes, angular frequency, phase of six axes).
-        time: [s].
+        time: time since the start [s].
         impedance: (K, B, K_r, B_r).
-        pose: of the tool, (7,).
-        twist: of the tool, (6,).
+        pose: pose of the tool (7,).
+        twist: twist of the tool (6,).
         wrench: result.
     """
     if row[GRIP] == 0.0:
@@ -102,18 +102,18 @@ def muscle_wrench(
 
 
 class SpatialHand(Hand):
-    """The hand's plan, impedance and tremor as arrays for a device's compiled integration.
+    """A spatial hand: plan, impedance and tremor as arrays for a device's compiled integration.
 
     Args:
         parameters: impedance and tremor.
         plan: intended motion and force of the hand.
-        seed: of the tremor.
+        seed: seed of the tremor.
 
     Attributes:
-        table: the plan's table, shape (n, 20).
-        tremor: shape (12, 13), see `muscle_wrench`.
-        impedance: shape (4,), see `muscle_wrench`.
-        inertia: shape (6,), mass [kg] and rotational inertia [kg m^2] of each axis.
+        table: table of the plan, shape (n, 20).
+        tremor: rows of the tremor, shape (12, 13), see `muscle_wrench`.
+        impedance: constants of the impedance, shape (4,), see `muscle_wrench`.
+        inertia: mass [kg] and rotational inertia [kg m^2], for each axis, shape (6,).
     """
 
     parameters: SpatialHandParameters

@@ -1,11 +1,11 @@
 """Gamepads and joysticks through the joystick interface of Linux.
 
-The facts are those of the kernel's public documentation "Linux Joystick support - API documentation" and of its header
+The module follows the kernel's public documentation "Linux Joystick support - API documentation" and its header
 joystick.h. A read of /dev/input/js* returns events of eight bytes: time [ms], value, type, number. Type 1 is a button,
-type 2 an axis from -32767 to 32767; bit 0x80 marks the values that come when the file is opened.
+type 2 an axis from -32767 to 32767; bit 0x80 marks the values that are sent when the file is opened.
 
 Axes of a usual gamepad: the left stick moves along x and y (axes 0 and 1, forward is negative), the right stick along z
-(axis 4, upwards is negative) and about z (axis 3, to the right is positive and turns clockwise).
+(axis 4, upwards is negative) and about z (axis 3, to the right is positive and rotates clockwise).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FOLDER = Path("/dev/input")
 
 
 def find_joystick(folder: Path = _FOLDER) -> str:
-    """The first joystick; empty: there is none."""
+    """Returns the path of the first joystick; empty if there is none."""
     return next(iter(map(str, sorted(folder.glob("js*")))), "")
 
 
@@ -32,7 +32,7 @@ class Gamepad(InputSource):
     """An open gamepad.
 
     Args:
-        path: of its file; empty: the first one.
+        path: path of the gamepad's file; empty: the first one.
     """
 
     def __init__(self, path: str = "") -> None:

@@ -1,7 +1,7 @@
-"""An input device without force: how far its stick or cap is deflected. No ROS import.
+"""Input devices without force: interface and deflection of stick or cap. No ROS import.
 
-An input device is no device of the loop: it has no force, and its stick gives a velocity rather than a position. It
-leads the simulated hand instead, as the handle of the browser page does, so it works with every simulated device.
+An input device is not a device of the loop: it has no force, and its stick commands a velocity, not a position. It
+leads the simulated hand, like the handle of the browser page, so it works with every simulated device.
 Installed packages add inputs as entry points of group `haptic_inputs`, which name an `Input`.
 """
 
@@ -33,9 +33,9 @@ class Deflection(NamedTuple):
     """Deflection of a stick or cap, each number from -1 to 1.
 
     Attributes:
-        linear: along x (right), y (forward) and z (up).
-        angular: about the same axes, positive by the right-hand rule.
-        buttons: bit i is button i.
+        linear: deflection along x (right), y (forward) and z (up).
+        angular: deflection about the same axes, positive by the right-hand rule.
+        buttons: button states; bit i is button i.
     """
 
     linear: Vector = (0.0, 0.0, 0.0)
@@ -48,23 +48,24 @@ class InputSource(ABC):
 
     @abstractmethod
     def read(self) -> Deflection:
-        """The deflection now; does not wait. Raises InputDeviceError if the device was disconnected."""
+        """Returns the present deflection without waiting; raises InputDeviceError if the device was disconnected."""
 
     @abstractmethod
     def close(self) -> None:
-        """Gives the device back."""
+        """Closes the device."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """What is known of a kind of input device.
+    """A kind of input device.
 
     Attributes:
-        name: of the entry point.
+        name: name of the entry point.
         title: name of the product.
         axes: number of axes.
-        open: opens the device at a path, or the usual one if it is empty; raises InputDeviceError.
-        search: looks for the device; raises no error.
+        open: function that opens the device at a path, or the default one if the path is empty; raises
+            InputDeviceError.
+        search: function that looks for the device; raises no error.
     """
 
     name: str
@@ -75,13 +76,13 @@ class Input:
 
 
 def installed_inputs() -> dict[str, Input]:
-    """The input devices of all installed packages, by name."""
+    """Loads the input devices of all installed packages, by name."""
     found = {point.name: point.load() for point in entry_points(group=ENTRY_POINTS)}
     return {name: found[name] for name in sorted(found) if isinstance(found[name], Input)}
 
 
 def find_input(name: str) -> Input:
-    """The input device of this name; raises ParameterError with the names that there are."""
+    """Returns the input device of a name; raises ParameterError with the known names."""
     known = installed_inputs()
     if name not in known:
         raise ParameterError(f"parameter source: expected one of {', '.join(known)}, got {name!r}")
@@ -89,13 +90,13 @@ def find_input(name: str) -> Input:
 
 
 class Leader:
-    """Turns deflections into the pose of a handle: the deflection is a velocity.
+    """Integrates deflections, which command a velocity, to the pose of a handle.
 
     Args:
-        pose: of the handle at the start (7,), quaternion x, y, z, w.
-        speed: at full deflection [m/s].
-        angular_speed: at full deflection [rad/s].
-        deadzone: deflection below which the handle stays [-].
+        pose: pose of the handle at the start (7,), quaternion x, y, z, w.
+        speed: speed at full deflection [m/s].
+        angular_speed: angular speed at full deflection [rad/s].
+        deadzone: deflection below which the handle does not move [-].
         reach: largest distance from the start along each axis [m].
     """
 
@@ -108,15 +109,15 @@ class Leader:
         linear, angular = self._shaped(deflection.linear), self._shaped(deflection.angular)
         if not (linear.any() or angular.any()):
             return False
-        place = self.pose[0:3] + time * self._speed * linear
-        self.pose[0:3] = np.clip(place, self._start - self._reach, self._start + self._reach)
+        position = self.pose[0:3] + time * self._speed * linear
+        self.pose[0:3] = np.clip(position, self._start - self._reach, self._start + self._reach)
         if angular.any():
-            turned = quaternion_product(quaternion_from_vector(time * self._angular_speed * angular), self.pose[3:7])
-            self.pose[3:7] = turned / np.linalg.norm(turned)
+            q = quaternion_product(quaternion_from_vector(time * self._angular_speed * angular), self.pose[3:7])
+            self.pose[3:7] = q / np.linalg.norm(q)
         return True
 
     def _shaped(self, values: Vector) -> np.ndarray:
-        """Deflection beyond the dead zone, scaled so that it begins at 0 and ends at 1; the direction stays."""
+        """Scales the deflection beyond the dead zone to lengths from 0 to 1; keeps the direction."""
         vector = np.array(values)
         length = math.sqrt(vector @ vector)
         if length <= self._deadzone:

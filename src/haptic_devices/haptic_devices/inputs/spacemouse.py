@@ -1,8 +1,9 @@
 """SpaceMouse and other 3D mice through spacenavd, the free driver.
 
-The facts are those of the public sources and documentation of spacenavd and libspnav. The daemon listens on a Unix
-socket, $SPNAV_SOCKET or /var/run/spnav.sock. It sends events of eight 32-bit integers: type, then for a motion (type 0)
-x, y, z, rx, ry, rz and the time since the last one [ms]; for a button (type 1 pressed, 2 released) its number.
+The module follows the public sources and documentation of spacenavd and libspnav. The daemon listens on a Unix
+socket, $SPNAV_SOCKET or /var/run/spnav.sock. It sends events of eight 32-bit integers. The first is the type. A motion
+(type 0) then has x, y, z, rx, ry, rz and the time since the last event [ms], a button (type 1 pressed, 2 released) its
+number.
 
 The axes of the daemon are x to the right, y upwards, z away from the user. So along and about the axes right, forward,
 up the values are (x, z, y) and (rx, rz, ry), as in ROS's spacenav_node.
@@ -19,13 +20,13 @@ from haptic_devices.inputs.source import Deflection, Input, InputDeviceError, In
 
 EVENT = struct.Struct("=8i")
 MOTION, PRESSED, RELEASED = range(3)
-#: a cap that is pushed to its stop gives about this number
+#: approximate value of a cap at its stop
 FULL_SCALE = 350.0
 _DEFAULT_SOCKET = "/var/run/spnav.sock"
 
 
 def socket_path() -> str:
-    """Path of the daemon's socket."""
+    """Returns the path of the daemon's socket."""
     return os.environ.get("SPNAV_SOCKET") or _DEFAULT_SOCKET
 
 
@@ -33,7 +34,7 @@ class SpaceMouse(InputSource):
     """A connection to spacenavd.
 
     Args:
-        path: of its socket; empty: the usual one.
+        path: path of its socket; empty: the default one.
     """
 
     def __init__(self, path: str = "") -> None:
@@ -76,7 +77,7 @@ class SpaceMouse(InputSource):
 
 
 def search() -> Presence:
-    """Connects to the daemon for a moment; whether a mouse is plugged in is not known."""
+    """Connects to the daemon briefly; this does not show whether a mouse is plugged in."""
     try:
         SpaceMouse().close()
     except InputDeviceError:

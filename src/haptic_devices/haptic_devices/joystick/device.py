@@ -36,17 +36,17 @@ SUBSTEPS = 10
 class JoystickParameters(DeviceParameters):
     """Numbers of the joystick; see joystick.yaml for the reasons."""
 
-    length: float = Field(gt=0.0, le=1.0, description="pivot to tip L [m]")
-    inertia_outer: float = Field(gt=0.0, le=1.0, description="motor 1 and outer ring I_1 [kg m^2]")
-    inertia_inner: float = Field(gt=0.0, le=1.0, description="motor 2 and inner ring I_2 [kg m^2]")
-    inertia_stick: float = Field(ge=0.0, le=1.0, description="stick about the pivot [kg m^2]")
+    length: float = Field(gt=0.0, le=1.0, description="length L from pivot to tip [m]")
+    inertia_outer: float = Field(gt=0.0, le=1.0, description="inertia I_1 of motor 1 and outer ring [kg m^2]")
+    inertia_inner: float = Field(gt=0.0, le=1.0, description="inertia I_2 of motor 2 and inner ring [kg m^2]")
+    inertia_stick: float = Field(ge=0.0, le=1.0, description="inertia of the stick about the pivot [kg m^2]")
     friction_coulomb: float = Field(ge=0.0, le=1.0, description="Coulomb friction of each joint [N m]")
     friction_viscous: float = Field(ge=0.0, le=1.0, description="viscous friction of each joint [N m s/rad]")
     effort_limit: float = Field(gt=0.0, le=100.0, description="largest motor torque at the joint [N m]")
     effort_rate_limit: float = Field(gt=0.0, le=1e6, description="fastest change of the torque [N m/s]")
     velocity_limit: float = Field(gt=0.0, le=1000.0, description="largest joint speed [rad/s]")
-    workspace: float = Field(gt=0.0, le=1.0, description="farthest place of the tip along x and y, both ways [m]")
-    range: float = Field(gt=0.0, lt=math.pi / 2, description="mechanical stop, both ways [rad]")
+    workspace: float = Field(gt=0.0, le=1.0, description="largest distance of the tip along x and y [m]")
+    range: float = Field(gt=0.0, lt=math.pi / 2, description="mechanical stop, on both sides of home [rad]")
     encoder_resolution: float = Field(ge=0.0, le=0.1, description="one count at the joint [rad]")
     velocity_cutoff: float = Field(gt=0.0, le=1e5, description="corner frequency of the velocity filter [Hz]")
 
@@ -81,15 +81,15 @@ def tip_jacobian(length: float, q: np.ndarray, jacobian: np.ndarray) -> None:
 def integrate(
     truth: np.ndarray, model: np.ndarray, table: np.ndarray, tremor: np.ndarray, start: int, period: float
 ) -> None:
-    """Lets one control period pass.
+    """Integrates one control period.
 
     Args:
-        truth: values of `Truth`; position, velocity and operator wrench are updated, the effort acts.
-        model: constants of `Joystick._constants`.
-        table: the hand's plan; empty: the stick is released.
-        tremor: of the hand.
+        truth: values of `Truth`; position, velocity and operator wrench are updated, the effort is an input.
+        model: constants from `Joystick._model_constants`.
+        table: plan of the hand; empty: the stick is released.
+        tremor: tremor of the hand.
         start: number of the period.
-        period: T [s].
+        period: control period T [s].
     """
     q, qd, effort, wrench = truth[0:2], truth[2:4], truth[4:6], truth[19:25]
     outer, inner, stick, coulomb, viscous, length, stop = model[0:7]
@@ -126,7 +126,7 @@ def integrate(
                 q[i] = math.copysign(stop, q[i])
                 qd[i] = 0.0
     tip_state(length, q, qd, pose, twist)
-    for i in range(3):  # the hand's own mass takes part of the muscles' force
+    for i in range(3):  # part of the muscles' force accelerates the hand's own mass
         wrench[i] -= hand_mass * (twist[i] - before[i]) / period
 
 
@@ -150,7 +150,7 @@ def pass_period(
     encoder_constants: np.ndarray,
     start: int,
 ) -> None:
-    """One control period: physics, encoders, kinematics. Arrays instead of objects: this runs in every tick."""
+    """Simulates one control period: physics, encoders, kinematics. It is compiled, as it runs in every tick."""
     integrate(truth, model, table, tremor, start, encoder_constants[2])
     if table.shape[0] > 0:
         row = min(start + 1, table.shape[0] - 1)
@@ -160,11 +160,11 @@ def pass_period(
 
 
 class Joystick(HandHeldDevice):
-    """The simulated joystick; `hand` None leaves the stick alone.
+    """The simulated joystick.
 
     Args:
-        parameters: numbers of the joystick.
-        hand: the hand that holds the tip.
+        parameters: parameters of the joystick.
+        hand: simulated hand that holds the tip; None: the stick is released.
     """
 
     parameters: JoystickParameters
@@ -186,7 +186,7 @@ class Joystick(HandHeldDevice):
         self._jacobian = np.zeros((6, 2))
 
     def _model_constants(self) -> np.ndarray:
-        """I_1, I_2, I_s with the hand's mass, bearing friction (2), L, stop, hand's K_h, B_h, F_a, mass."""
+        """Returns I_1, I_2, I_s with the hand's mass, bearing friction (2), L, stop, hand's K_h, B_h, F_a, mass."""
         p, hand = self.parameters, self.hand
         mass = hand.parameters.mass if hand else 0.0
         impedance = hand.impedance if hand else np.zeros(3)
@@ -196,7 +196,7 @@ class Joystick(HandHeldDevice):
 
     @classmethod
     def from_file(cls, path: Path | None = None, hand: SimulatedHand | None = None) -> Joystick:
-        """The joystick of a YAML file; the suite's own numbers if none is given."""
+        """Makes the joystick from a YAML file (default: the suite's own)."""
         return cls(load_parameters(JoystickParameters, path or DEFAULT_FILE), hand)
 
     def configure(self, period: float) -> None:
@@ -205,10 +205,10 @@ class Joystick(HandHeldDevice):
             raise ValueError(f"period: the hand's plan has {self.hand.plan.period:g} s, got {period:g} s")
         self._encoder = encoder.constants(resolution=p.encoder_resolution, cutoff=p.velocity_cutoff, period=period)
         self.activate()
-        self.write(np.zeros(2))  # compiles the integration, or loads what was compiled before
+        self.write(np.zeros(2))  # compiles the integration, or loads it from the cache
 
     def activate(self) -> None:
-        """Starts at rest, with the tip where the hand's plan starts."""
+        """Starts at rest, with the tip at the start of the hand's plan."""
         self._follow_plan()
         truth = self._truth
         truth.position[:] = 0.0
@@ -259,13 +259,13 @@ class Joystick(HandHeldDevice):
         return self._truth
 
     def robot_description(self) -> str:
-        """Base, outer ring, stick, tool; the motors' and rings' I_1 and I_2 belong to the joints and are left out."""
+        """Returns the URDF: base, outer ring, stick, tool, without I_1 and I_2, which belong to the joints."""
         length, robot = self.parameters.length, Robot("joystick")
         width = 0.25 * length
         roll, pitch = self.joints
         base = robot.link("joystick_base")
         ring = robot.link("joystick_ring")
-        # a uniform rod that the pivot halves: counterbalanced, and of the inertia I_s
+        # a uniform rod with the pivot in the middle is counterbalanced and has the stick's inertia
         mass, moment = 3.0 * self.parameters.inertia_stick / length**2, self.parameters.inertia_stick
         stick = robot.link("joystick_stick", mass, inertia=(moment, moment, 0.0))
         tool = robot.link("joystick_tool")

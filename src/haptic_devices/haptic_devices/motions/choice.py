@@ -1,11 +1,11 @@
-"""The motion that a node's parameter `motion` names: one of the device's own, an installed one, or a CSV file.
+"""Choice of the motion that a node's parameter `motion` names: one for the device, an installed one, or a CSV file.
 
 A package adds a motion by an entry point of group `haptic_motions`: a function that takes the parameters of the
 device's node and returns a plan (`MotionPlan` for the devices in the plane, `SpatialPlan` for the others).
 
 A CSV file (a name that ends with .csv) has a header: `time` [s] first, and channels of a `scripted.Script`:
 position_0..2 [m], force_0..5 ([N], then [N m]). The target follows a cubic spline through the positions, with the
-spline's velocity; forces are interpolated linearly; the tool does not turn, and the hand holds it all the time.
+spline's velocity; forces are interpolated linearly; the tool does not rotate, and the hand always holds it.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _SPATIAL_COLUMNS = GRIP + 1
 
 
 def choose_plan(parameters: dict[str, Any], own: Sequence[str], make: Callable[[], Plan], *, spatial: bool) -> Any:
-    """The plan that the parameter `motion` names.
+    """Makes the plan that the parameter `motion` names.
 
     Args:
-        parameters: of the device's node.
-        own: motions that are made for the device.
-        make: makes the plan of one of them.
-        spatial: the device has six degrees of freedom; else it moves in the plane.
+        parameters: parameters of the device's node.
+        own: names of the motions for the device.
+        make: function that makes the plan of the motion if it is one of `own`.
+        spatial: whether the device has six degrees of freedom; otherwise it is planar.
 
     Raises:
-        ParameterError: there is no such motion, the file is refused, or the plan is not one for the device.
+        ParameterError: there is no such motion, the file is refused, or the plan does not fit the device.
     """
     name = parameters["motion"]
     if name in own:
@@ -62,15 +62,15 @@ def choose_plan(parameters: dict[str, Any], own: Sequence[str], make: Callable[[
 
 
 def read_plan(path: Path, period: float, *, spatial: bool) -> MotionPlan | SpatialPlan:
-    """The plan of a CSV file; see the module.
+    """Reads the plan of a CSV file; see the module.
 
     Args:
-        path: of the file.
-        period: of the plan [s].
-        spatial: six degrees of freedom; else x and y count, and the force along them.
+        path: path of the file.
+        period: sampling period of the plan [s].
+        spatial: whether the plan has six degrees of freedom; otherwise only x, y and the force along them are used.
 
     Raises:
-        ParameterError: the file cannot be used; names line and column.
+        ParameterError: the file cannot be used; the message names line and column.
     """
     from haptic_devices.scripted import Script
 

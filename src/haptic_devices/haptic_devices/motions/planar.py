@@ -1,8 +1,8 @@
 """Motions of a simulated hand in the plane: target path, extra force and grip over time, as a table.
 
-A plan is made of phases. In a *slide* phase the hand follows a path with its full stiffness; in a
-*rest* phase it lets the stiffness go and pulls with a force that fluctuates but stays below the
-friction, as in region b of Fig. 20 (Kikuuwe et al.).
+A plan consists of phases. In a *slide* phase the hand follows a path with its full stiffness. In a
+*rest* phase its stiffness is zero, and it exerts a force that fluctuates but stays below the
+friction force, as in region b of Fig. 20 (Kikuuwe et al.).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ STROKES_FILE = Path(__file__).parents[1] / "data" / "pen_strokes.npz"
 #: columns of MotionPlan.table
 COLUMNS = ("x", "y", "vx", "vy", "fx", "fy", "grip")
 
-#: a word is scaled down until it fits this width [m]
+#: largest width of a word, to which longer words are scaled down [m]
 _WORD_WIDTH = 0.14
-#: distance of two letters, in units of a full-size letter's width [m]
+#: distance between two letters of full size [m]
 _LETTER_PITCH = 0.045
 
 
@@ -41,7 +41,7 @@ class Phase:
     """A named part of a plan; times in s.
 
     kind is "slide", "move" (between strokes) or "rest", in plans with six degrees of freedom also "push" (an extra
-    wrench acts) or "release" (the hand lets go).
+    wrench acts) or "release" (the hand releases the tool).
     """
 
     name: str
@@ -73,33 +73,33 @@ class Plan:
         """Returns the phases from one to another, both included, as a plan that starts at time 0.
 
         Args:
-            first, last: Names of the phases; empty: the plan's ends.
+            first, last: names of the phases; empty: the plan's ends.
 
         Raises:
-            ValueError: There is no such phase.
+            ValueError: there is no such phase.
         """
         names = [phase.name for phase in self.phases]
         i, j = names.index(first) if first else 0, names.index(last) if last else len(names) - 1
         start, end = (round(time / self.period) for time in (self.phases[i].start, self.phases[j].end))
-        passed = start * self.period
+        offset = start * self.period
         phases = tuple(
-            replace(phase, start=phase.start - passed, end=phase.end - passed) for phase in self.phases[i : j + 1]
+            replace(phase, start=phase.start - offset, end=phase.end - offset) for phase in self.phases[i : j + 1]
         )
         return replace(self, table=np.ascontiguousarray(self.table[start:end]), phases=phases)
 
 
 @dataclass(frozen=True)
 class MotionPlan(Plan):
-    """A plan in the plane.
+    """A planar plan.
 
     Attributes:
-        table: shape (n, 7), columns `COLUMNS`: target [m], its velocity [m/s], extra force [N], and
+        table: shape (n, 7), columns `COLUMNS`: target [m], velocity of the target [m/s], extra force [N], and
             grip, the fraction (0 to 1) of the hand's stiffness that acts.
     """
 
 
 class PhaseBuilder:
-    """Rows and phases of a plan in the making.
+    """Base of the builders: collects the rows and phases of a plan.
 
     Args:
         period: sampling period [s].
@@ -126,12 +126,12 @@ class PhaseBuilder:
 
 
 class PlanBuilder(PhaseBuilder):
-    """Puts a plan together phase by phase, continuous in position and velocity.
+    """Builds a planar plan phase by phase, continuous in position and velocity.
 
     Args:
         period: sampling period [s].
         start: first target (2,) [m].
-        velocity: there (2,) [m/s]; zero if not given.
+        velocity: velocity at the start (2,) [m/s]; default zero.
     """
 
     def __init__(self, period: float, start: np.ndarray, velocity: np.ndarray | None = None) -> None:
@@ -140,46 +140,46 @@ class PlanBuilder(PhaseBuilder):
         self._velocity = np.zeros(2) if velocity is None else np.asarray(velocity, dtype=float)
 
     def path(self, name: str, kind: str, position: np.ndarray, velocity: np.ndarray) -> None:
-        """Appends a sampled path, (n, 2) each."""
+        """Appends a sampled path: positions (n, 2) [m] and velocities (n, 2) [m/s]."""
         block = np.zeros((len(position), len(COLUMNS)))
         block[:, 0:2], block[:, 2:4], block[:, 6] = position, velocity, 1.0
         self._append(name, kind, block)
         self._position, self._velocity = position[-1], velocity[-1]
 
     def move(self, name: str, kind: str, target: np.ndarray, velocity: np.ndarray, duration: float) -> None:
-        """A quintic to a target [m] and velocity [m/s], with zero acceleration at both ends."""
+        """Appends a quintic to a target (2,) [m] and velocity (2,) [m/s], with zero acceleration at both ends."""
         t = self._times(duration)
         wanted, end = np.asarray(target, dtype=float), np.asarray(velocity, dtype=float)
         position, speed = quintic(self._position, self._velocity, wanted, end, t)
         self.path(name, kind, position, speed)
 
     def rest(self, name: str, duration: float, direction: float, force: float) -> None:
-        """Lets go of the stiffness and pulls with a fluctuating force.
+        """Appends a phase in which the stiffness goes to zero and the hand exerts a fluctuating force.
 
         Args:
-            name: of the phase.
-            duration: [s], of which up to 0.3 s are the transition.
-            direction: of the pull [rad] from the x axis.
-            force: mean force [N]; it swings to 1.7 and 0.3 times that, at 1.5 Hz and 4 Hz.
+            name: name of the phase.
+            duration: duration [s], of which up to 0.3 s are the transition.
+            direction: direction of the force from the x axis [rad].
+            force: mean force [N]; it varies between 0.3 and 1.7 times the mean, at 1.5 Hz and 4 Hz.
         """
         t = self._times(duration)
         fade = np.clip(t / min(0.3, duration), 0.0, 1.0)
         smooth = fade * fade * (3.0 - 2.0 * fade)
-        swing = 1.0 + 0.5 * np.sin(2 * np.pi * 1.5 * t) + 0.2 * np.sin(2 * np.pi * 4.0 * t)
+        fluctuation = 1.0 + 0.5 * np.sin(2 * np.pi * 1.5 * t) + 0.2 * np.sin(2 * np.pi * 4.0 * t)
         block = np.zeros((len(t), len(COLUMNS)))
         block[:, 0:2] = self._position
-        block[:, 4:6] = (smooth * swing * force)[:, None] * [np.cos(direction), np.sin(direction)]
+        block[:, 4:6] = (smooth * fluctuation * force)[:, None] * [np.cos(direction), np.sin(direction)]
         block[:, 6] = 1.0 - smooth
         self._append(name, "rest", block)
         self._velocity = np.zeros(2)
 
     def build(self) -> MotionPlan:
-        """The finished plan."""
+        """Returns the finished plan."""
         return MotionPlan(self.period, np.concatenate(self._blocks), tuple(self._phases))
 
 
 def paper_plan(period: float, *, rest_duration: float = 4.0, rest_force: float = 1.6) -> MotionPlan:
-    """The lettered motion of Figs. 19 and 20: straight to b, rest there, back to c, curve to d, on to e."""
+    """Builds the motion of Figs. 19 and 20: straight to b, rest, back to c, curve to d, straight to e, rest."""
     builder = PlanBuilder(period, np.array([-0.03, -0.01]))
     still = np.zeros(2)
     builder.move("a-b", "slide", np.array([0.03, -0.01]), still, 1.2)
@@ -187,7 +187,7 @@ def paper_plan(period: float, *, rest_duration: float = 4.0, rest_force: float =
     builder.move("b-c", "slide", np.array([-0.03, 0.0]), still, 1.2)
     samples = round(2.0 / period)
     s = np.arange(1, samples + 1) / samples
-    # `smooth_step` in another order: with that one the velocity differs by 1e-13 m/s from recorded runs
+    # not `smooth_step`, whose order of operations changes the velocity by 1e-13 m/s from recorded runs
     angle = np.pi * (1.0 - 1.5 * (s**3 * (10.0 - 15.0 * s + 6.0 * s**2)))
     centre, radius = np.array([0.0, 0.0]), 0.03
     position = centre + radius * np.column_stack((np.cos(angle), np.sin(angle)))
@@ -198,15 +198,15 @@ def paper_plan(period: float, *, rest_duration: float = 4.0, rest_force: float =
     return builder.build()
 
 
-#: corners, start and middle of the curve [m], its radius [m], and the speed at which the hand enters it [m/s]
+#: points a to d; centre and radius of the curve [m], and speed at its start [m/s]
 _A, _B, _C, _D = np.array([[-0.08, -0.08], [0.08, -0.08], [0.08, 0.07], [-0.04, 0.07]])
 _CURVE_CENTRE, _CURVE_RADIUS, _CURVE_SPEED = np.array([-0.04, 0.01]), 0.06, 0.25
 
 
 def paper_admittance_plan(period: float, *, rest_duration: float = 4.0, rest_force: float = 1.6) -> MotionPlan:
-    """The lettered motion of Figs. 16 and 17: straight to b, to c, rest there, straight to d, curve to e.
+    """Builds the motion of Figs. 16 and 17: straight to b and c, rest, straight to d, curve to e, rest.
 
-    It fills 0.18 m x 0.15 m, the workspace of the manipulator. The paper gives no sizes; the hand passes d at
+    It fills 0.18 m x 0.15 m, the workspace of the manipulator. The paper gives no sizes. The hand passes d at
     0.25 m/s, so that the centrifugal force of 2 kg on the curve is a third of 6 N.
     """
     builder = PlanBuilder(period, _A)
@@ -216,9 +216,9 @@ def paper_admittance_plan(period: float, *, rest_duration: float = 4.0, rest_for
     builder.rest("c", rest_duration, direction=0.6, force=rest_force)
     builder.move("c-d", "slide", _D, np.array([-_CURVE_SPEED, 0.0]), 0.9)
     # the angle [rad] replaces x
-    turn = PlanBuilder(period, np.array([0.5 * np.pi, 0.0]), np.array([_CURVE_SPEED / _CURVE_RADIUS, 0.0]))
-    turn.move("d-e", "slide", np.array([2.0 * np.pi, 0.0]), still, 1.5)
-    angle, rate = turn.build().table[:, [0, 2]].T
+    rotation = PlanBuilder(period, np.array([0.5 * np.pi, 0.0]), np.array([_CURVE_SPEED / _CURVE_RADIUS, 0.0]))
+    rotation.move("d-e", "slide", np.array([2.0 * np.pi, 0.0]), still, 1.5)
+    angle, rate = rotation.build().table[:, [0, 2]].T
     outward = np.column_stack((np.cos(angle), np.sin(angle)))
     along = np.column_stack((-outward[:, 1], outward[:, 0]))
     position, velocity = _CURVE_CENTRE + _CURVE_RADIUS * outward, _CURVE_RADIUS * rate[:, None] * along
@@ -227,19 +227,19 @@ def paper_admittance_plan(period: float, *, rest_duration: float = 4.0, rest_for
     return builder.build()
 
 
-#: strokes along x of the motion to_and_fro: where each ends [m] and how long it takes [s]; the last one only waits
+#: strokes along x of the motion to_and_fro: end [m] and duration [s]; the last one is a rest
 _TO_AND_FRO = ((0.06, 1.5), (-0.06, 3.0), (0.06, 3.0), (-0.06, 1.5), (0.06, 1.5), (-0.06, 0.8), (0.0, 0.8), (0.0, 1.0))
 
 
 def to_and_fro_plan(period: float) -> MotionPlan:
-    """Straight strokes along x, 0.12 m long, slow ones (0.04 m/s on average) and faster ones, then a stop halfway."""
+    """Builds straight strokes along x, 0.12 m long, slow ones (0.04 m/s on average) and faster ones, then a stop."""
     builder = PlanBuilder(period, np.zeros(2))
     for number, (end, duration) in enumerate(_TO_AND_FRO, start=1):
         builder.move(f"stroke {number}", "slide", np.array([end, 0.0]), np.zeros(2), duration)
     return builder.build()
 
 
-#: the motion peg: name, target from the middle of the workspace [m], duration [s]
+#: phases of the motion peg: name, target from the middle of the workspace [m], duration [s]
 _PEG = (
     ("grip", (-0.06, -0.045), 1.2),
     ("lift", (-0.06, 0.04), 1.2),
@@ -252,7 +252,7 @@ _PEG = (
 
 
 def peg_plan(period: float) -> MotionPlan:
-    """Up, sideways by 0.12 m and down again, with rests at both ends: a peg is moved into a holder."""
+    """Builds a motion up, sideways by 0.12 m and down again, with rests at both ends, which moves a peg to a holder."""
     builder = PlanBuilder(period, np.array(_PEG[0][1]))
     for name, target, duration in _PEG:
         builder.move(name, "slide", np.array(target), np.zeros(2), duration)
@@ -261,9 +261,9 @@ def peg_plan(period: float) -> MotionPlan:
 
 @cache
 def _strokes() -> tuple[list[np.ndarray], list[str]]:
-    """All strokes as positions [m] of shape (n, 2) at 200 Hz, centred, and their letters."""
+    """Loads all recorded strokes as centred positions (n, 2) [m] at 200 Hz, and their letters."""
     with np.load(STROKES_FILE) as data:
-        # columns: pen force, x, y (drawn in this order, and only so, the strokes are letters)
+        # columns: pen force, x, y; with another order of x and y the strokes are no letters
         step = data["samples"][:, 1:3].astype(float) * float(data["metres_per_unit"])
         start, letters = data["start"], [str(letter) for letter in data["letter"]]
     paths = [np.cumsum(step[a:b], axis=0) for a, b in pairwise(start)]
@@ -275,7 +275,7 @@ STROKE_STEP = 0.005
 
 
 def letter_indices(text: str) -> list[int]:
-    """The first recorded stroke of each letter of a text; a repeated letter takes the next recording.
+    """Finds the first recorded stroke of each letter of a text; a repeated letter uses the next recording.
 
     Raises:
         ParameterError: a letter was not recorded.
@@ -301,13 +301,13 @@ def letter_indices(text: str) -> list[int]:
 def stroke_plan(
     period: float, indices: list[int], *, rest_duration: float = 2.0, rest_force: float = 1.6
 ) -> MotionPlan:
-    """Recorded pen strokes written side by side, each followed by a rest.
+    """Builds a plan of recorded pen strokes side by side, each followed by a rest.
 
     Args:
         period: sampling period [s].
         indices: numbers of the strokes, 0 to 99.
         rest_duration: length of each rest [s]; the last one is twice as long.
-        rest_force: mean force of the hand while it rests [N].
+        rest_force: mean force of the hand during a rest [N].
 
     Raises:
         ParameterError: an index does not exist.
@@ -320,9 +320,9 @@ def stroke_plan(
         raise ParameterError("strokes: expected one number or more, got none")
     scale = min(1.0, _WORD_WIDTH / (_LETTER_PITCH * len(indices)))
     builder: PlanBuilder | None = None
-    for place, index in enumerate(indices):
-        name = f"{letters[index].lower()}{place + 1}"
-        offset = np.array([(place - (len(indices) - 1) / 2) * _LETTER_PITCH * scale, 0.0])
+    for slot, index in enumerate(indices):
+        name = f"{letters[index].lower()}{slot + 1}"
+        offset = np.array([(slot - (len(indices) - 1) / 2) * _LETTER_PITCH * scale, 0.0])
         position, velocity = _resampled(paths[index] * scale + offset, period)
         if builder is None:
             builder = PlanBuilder(period, position[0] - 0.05 * velocity[0])
@@ -331,14 +331,14 @@ def stroke_plan(
             builder.move(f"to {name}", "move", position[0], velocity[0], 0.6)
         builder.path(name, "slide", position[1:], velocity[1:])
         builder.move(name, "slide", position[-1] + 0.05 * velocity[-1], np.zeros(2), 0.1)
-        last = place == len(indices) - 1
-        builder.rest(f"rest {place + 1}", rest_duration * (2 if last else 1), 0.9 + 2.4 * place, rest_force)
+        last = slot == len(indices) - 1
+        builder.rest(f"rest {slot + 1}", rest_duration * (2 if last else 1), 0.9 + 2.4 * slot, rest_force)
     assert builder is not None
     return builder.build()
 
 
 def _resampled(path: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """A path at 200 Hz as position and velocity at the control period, by a cubic spline."""
+    """Resamples a path at 200 Hz to position and velocity at the control period, by a cubic spline."""
     spline = scipy.interpolate.CubicSpline(np.arange(len(path)) * STROKE_STEP, path)
     times = np.arange(0.0, (len(path) - 1) * STROKE_STEP + period / 2, period)
     return spline(times), spline(times, 1)
@@ -353,7 +353,7 @@ def make_plan(
     rest_duration: float,
     rest_force: float,
 ) -> MotionPlan:
-    """The plan that a run's arguments choose: motion is one of `PLANAR_MOTIONS`."""
+    """Makes the plan of one of `PLANAR_MOTIONS` with the arguments of a run."""
     if motion == "to_and_fro":
         return to_and_fro_plan(period)
     if motion == "peg":

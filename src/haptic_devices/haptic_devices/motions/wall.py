@@ -1,26 +1,26 @@
 """Motions of a simulated hand at walls, as tables: it touches, pushes (step, ramp), taps, slides and releases.
 
 Base frame of the device `tau`: x right, y up, z towards the user. All plans start at rest and are continuous in pose;
-the tool never rotates. The walls that they are made for:
+the tool never rotates. The plans and their walls:
 
 - `wall_push`: the plane z = 0. Touch at the origin, steps of 5, 9 and 13 N, a ramp of 13 N, a push of 13 N after which
-  the hand lets go, a slow pull off the wall, a tap of 0.5 m/s.
+  the hand releases the tool, a slow retraction from the wall, a tap of 0.5 m/s.
 - `wall_tour`: the plane z = 0. Slides along y = 20, 0, -20 mm from x = -20 to 20 mm and back, pressed with 4 N, so
   that all nine subspaces of the plane are crossed; a tap of 0.5 m/s at the end of each line.
 - `angled_wall`: the plane through the origin with the normal (0, 0.6, 0.8). Steps of 5 and 9 N, a slide up and down
-  the slope, a tap, a push after which the hand lets go.
+  the slope, a tap, a push after which the hand releases the tool.
 - `rough_wall`: the plane z = 0 with friction. Pressed with 5 N, the hand leans sideways by 2 mm and back, slides fast,
-  across and slowly (2 mm/s), rests, and lets go.
+  across and slowly (2 mm/s), rests, and releases the tool.
 - `dental_probe`: a tooth with four cusps, apexes at (+-2.2, +-2.0, 0) mm, the long groove along x, and a tip of 0.5 mm
   radius (`convex_contact.scenes.tooth`). Taps an apex with 0.05, 0.1 and 0.2 m/s, rests in the groove with 2 N, slides
   along it through the pit in the middle and back with 1 N, rests in the pit, and slides off over a cusp.
-- `corner`: the planes x = -10 mm, y = -10 mm, z = 0, free towards +x, +y, +z. Pushed into one wall, into an edge, into
-  the corner, slid out along an edge, let go in the corner.
+- `corner`: the planes x = -10 mm, y = -10 mm, z = 0, free towards +x, +y, +z. The tip is pushed into one wall, an edge
+  and the corner, slides along an edge and back, and is released in the corner.
 - `touch_world`: the world tau_touch_world 30 mm below the origin, y up. The tip rests on the block, pressed with 5 N;
-  slides over its edge and the roll, pressed with 2 N; pushes the box by its side and lets go; knocks the ball; presses
-  the box against the stop; drags on the box's top, pressed with 4 N, without sliding and sliding, and lets go.
+  slides over its edge and the roll, pressed with 2 N; pushes the box by its side and leaves it; hits the ball; presses
+  the box against the stop; drags on the box's top, pressed with 4 N, first sticking, then sliding; and is released.
 
-A tap: the hand speeds the tool up and opens its fingers 2 mm before the wall, so that the motors stop the tool alone.
+In a tap the hand accelerates the tool and opens its fingers 2 mm before the wall, so that only the motors stop it.
 """
 
 from __future__ import annotations
@@ -36,73 +36,73 @@ from haptic_math.profiles import quintic
 FORCE = slice(WRENCH.start, WRENCH.start + 3)
 VELOCITY = slice(TWIST.start, TWIST.start + 3)
 
-#: normals and positions of the walls that the plans are made for
+#: normals and positions of the walls
 X, Y, PLANE = np.eye(3)
 ANGLED = np.array([0.0, 0.6, 0.8])
 CORNER = np.array([-0.01, -0.01, 0.0])
-#: the tip in touch with a tooth: on an apex, in the groove beside it, and in the pit [m]
+#: positions of the tip in contact with a tooth: on an apex, in the groove beside it, and in the pit [m]
 APEX, GROOVE, PIT = np.array([[2.2e-3, 2.0e-3, 0.5e-3], [2.2e-3, 0.0, -0.423e-3], [0.0, 0.0, -0.985e-3]])
 
-#: speed of a tap [m/s], and how far before the wall the fingers open [m]
+#: speed of a tap [m/s], and distance from the wall at which the fingers open [m]
 TAP_SPEED, TAP_OPEN = 0.5, 2e-3
-#: what hand and tool weigh when they are sped up for a tap [kg]
+#: mass of hand and tool that is accelerated for a tap [kg]
 _TAP_MASS = 0.45
-#: how deep behind the wall the target of a touching hand is: 0.2 N with 400 N/m [m]
+#: depth of the hand's target behind the wall in a touch: 0.2 N with 400 N/m [m]
 _TOUCH = 5e-4
 #: time in which a grip closes [s]
 _CLOSING = 0.1
 
 
-class _Visitor(PhaseBuilder):
-    """Builds a plan that starts with a hold at a position (3,) [m]."""
+class _WallPlanBuilder(PhaseBuilder):
+    """Builds a plan that starts with a rest at a position (3,) [m]."""
 
-    def __init__(self, period: float, place: Sequence[float] | np.ndarray) -> None:
+    def __init__(self, period: float, position: Sequence[float] | np.ndarray) -> None:
         super().__init__(period)
-        self._place = np.array(place, dtype=float)
+        self._position = np.array(position, dtype=float)
         self.stay("start", 0.3)
 
     def _rows(self, count: int) -> np.ndarray:
         rows = np.zeros((count, GRIP + 1))
-        rows[:, POSITION], rows[:, QUATERNION.stop - 1], rows[:, GRIP] = self._place, 1.0, 1.0
+        rows[:, POSITION], rows[:, QUATERNION.stop - 1], rows[:, GRIP] = self._position, 1.0, 1.0
         return rows
 
     def stay(self, name: str, duration: float) -> None:
-        """Holds the tool where it is."""
+        """Holds the tool at its position."""
         self._append(name, "rest", self._rows(len(self._times(duration))))
 
     def move(self, name: str, target: Sequence[float] | np.ndarray, duration: float, kind: str = "move") -> None:
-        """Leads the tool straight to a position, from rest to rest."""
-        self._travel(name, kind, np.array(target, dtype=float), duration, np.zeros(3))
+        """Moves the tool straight to a position, from rest to rest."""
+        self._append_line(name, kind, np.array(target, dtype=float), duration, np.zeros(3))
 
     def slide(self, name: str, target: Sequence[float] | np.ndarray, duration: float, force: np.ndarray) -> None:
-        """The same with an extra force (3,) [N] from beginning to end."""
-        self._travel(name, "slide", np.array(target, dtype=float), duration, force)
+        """Moves the tool as in `move`, with a constant extra force (3,) [N]."""
+        self._append_line(name, "slide", np.array(target, dtype=float), duration, force)
 
     def take(self, name: str, target: Sequence[float] | np.ndarray, duration: float) -> None:
-        """Closes the fingers around a tool that is near, and leads it to a position."""
-        self._travel(name, "move", np.array(target, dtype=float), duration, np.zeros(3), closing=_CLOSING)
+        """Closes the fingers around a tool that is near, and moves it to a position."""
+        self._append_line(name, "move", np.array(target, dtype=float), duration, np.zeros(3), closing=_CLOSING)
 
-    def _travel(
+    def _append_line(
         self, name: str, kind: str, target: np.ndarray, duration: float, force: np.ndarray, closing: float = 0.0
     ) -> None:
         t = self._times(duration)
         rows = self._rows(len(t))
-        rows[:, POSITION], rows[:, VELOCITY] = quintic(self._place, np.zeros(3), target, np.zeros(3), t)
+        rows[:, POSITION], rows[:, VELOCITY] = quintic(self._position, np.zeros(3), target, np.zeros(3), t)
         rows[:, FORCE] = force
         if closing:
             rows[:, GRIP] = np.clip(t / closing, 0.0, 1.0)
         self._append(name, kind, rows)
-        self._place = target
+        self._position = target
 
     def push(self, name: str, duration: float, force: np.ndarray, ramp: float = 0.0) -> None:
-        """Rests and pushes with an extra force (3,) [N], which comes and goes at once or within `ramp` [s]."""
+        """Rests and exerts an extra force (3,) [N] as a step, or with ramps of duration `ramp` [s] at both ends."""
         t = self._times(duration)
         rows = self._rows(len(t))
-        share = np.ones(len(t)) if ramp == 0.0 else np.clip(np.minimum(t, t[-1] - t) / ramp, 0.0, 1.0)
-        rows[:, FORCE] = share[:, None] * force
+        fraction = np.ones(len(t)) if ramp == 0.0 else np.clip(np.minimum(t, t[-1] - t) / ramp, 0.0, 1.0)
+        rows[:, FORCE] = fraction[:, None] * force
         self._append(name, "push", rows)
 
-    def let_go(self, name: str, duration: float) -> None:
+    def release(self, name: str, duration: float) -> None:
         """Opens the fingers at once."""
         rows = self._rows(len(self._times(duration)))
         rows[:, GRIP] = 0.0
@@ -111,27 +111,27 @@ class _Visitor(PhaseBuilder):
     def tap(
         self, name: str, point: np.ndarray, normal: np.ndarray, speed: float = TAP_SPEED, opened: float = TAP_OPEN
     ) -> None:
-        """Speeds the tool up towards a point of a wall from where it is, opens the fingers, and takes it again."""
-        way = (self._place - point) @ normal - opened
-        t = self._times(2.0 * way / speed)
+        """Accelerates the tool towards a point of a wall, opens the fingers, and closes them again."""
+        distance = (self._position - point) @ normal - opened
+        t = self._times(2.0 * distance / speed)
         rows = self._rows(len(t))
         rate = speed / t[-1]
-        rows[:, POSITION] = self._place - 0.5 * rate * t[:, None] ** 2 * normal
+        rows[:, POSITION] = self._position - 0.5 * rate * t[:, None] ** 2 * normal
         rows[:, VELOCITY] = -rate * t[:, None] * normal
         rows[:, FORCE] = -_TAP_MASS * rate * normal
         self._append(name, "tap", rows)
-        start, self._place = self._place, rows[-1, POSITION].copy()
-        self.let_go(f"{name}, let go", 0.06)
+        start, self._position = self._position, rows[-1, POSITION].copy()
+        self.release(f"{name}, let go", 0.06)
         self.take(f"{name}, taken", start, 0.6)
 
     def build(self) -> SpatialPlan:
-        """The finished plan."""
+        """Returns the finished plan."""
         return SpatialPlan(self.period, np.concatenate(self._blocks), tuple(self._phases))
 
 
 def wall_push_plan(period: float) -> SpatialPlan:
-    """At one point of the plane z = 0."""
-    hand = _Visitor(period, 0.008 * PLANE)
+    """Builds touches and pushes at one point of the plane z = 0."""
+    hand = _WallPlanBuilder(period, 0.008 * PLANE)
     hand.move("touch", -_TOUCH * PLANE, 0.5)
     hand.stay("touching", 0.3)
     for force in (5.0, 9.0, 13.0):
@@ -140,7 +140,7 @@ def wall_push_plan(period: float) -> SpatialPlan:
     hand.push("ramp 13 N", 0.8, -13.0 * PLANE, ramp=0.2)
     hand.stay("after the ramp", 0.3)
     hand.push("push to let go", 0.4, -13.0 * PLANE)
-    hand.let_go("let go", 0.15)
+    hand.release("let go", 0.15)
     hand.take("taken", 0.005 * PLANE, 0.6)
     hand.move("touch again", -_TOUCH * PLANE, 0.5)
     hand.stay("touching again", 0.2)
@@ -150,14 +150,14 @@ def wall_push_plan(period: float) -> SpatialPlan:
 
 
 def wall_tour_plan(period: float) -> SpatialPlan:
-    """All nine subspaces of the plane z = 0."""
+    """Builds slides and taps in all nine subspaces of the plane z = 0."""
     reach, side = 0.02, -1.0
-    hand = _Visitor(period, (-reach, reach, 0.008))
+    hand = _WallPlanBuilder(period, (-reach, reach, 0.008))
     for line, y in enumerate((reach, 0.0, -reach), 1):
         hand.move(f"to line {line}", (side * reach, y, -_TOUCH), 0.5)
-        for way in ("there", "back"):
+        for direction in ("there", "back"):
             side = -side
-            hand.slide(f"line {line}, {way}", (side * reach, y, -_TOUCH), 0.8, -4.0 * PLANE)
+            hand.slide(f"line {line}, {direction}", (side * reach, y, -_TOUCH), 0.8, -4.0 * PLANE)
         above = np.array([side * reach, y, 0.018])
         hand.move(f"off line {line}", above, 0.4)
         hand.tap(f"tap {line}", above * [1.0, 1.0, 0.0], PLANE)
@@ -165,30 +165,30 @@ def wall_tour_plan(period: float) -> SpatialPlan:
 
 
 def angled_wall_plan(period: float) -> SpatialPlan:
-    """At the plane through the origin with the normal (0, 0.6, 0.8)."""
+    """Builds pushes, slides and a tap at the plane through the origin with the normal (0, 0.6, 0.8)."""
     up = np.array([0.0, 0.8, -0.6])
-    hand = _Visitor(period, 0.008 * ANGLED)
+    hand = _WallPlanBuilder(period, 0.008 * ANGLED)
     hand.move("touch", -_TOUCH * ANGLED, 0.5)
     hand.stay("touching", 0.2)
     for force in (5.0, 9.0):
         hand.push(f"step {force:g} N", 0.5, -force * ANGLED)
         hand.stay(f"after step {force:g} N", 0.3)
-    for name, way in (("up", 0.015), ("down", -0.015), ("back", 0.0)):
-        hand.slide(f"slide {name}", way * up - _TOUCH * ANGLED, 0.8, -4.0 * ANGLED)
+    for name, offset in (("up", 0.015), ("down", -0.015), ("back", 0.0)):
+        hand.slide(f"slide {name}", offset * up - _TOUCH * ANGLED, 0.8, -4.0 * ANGLED)
     hand.move("pull off", 0.016 * ANGLED, 0.6)
     hand.tap("tap", np.zeros(3), ANGLED)
     hand.move("touch again", -_TOUCH * ANGLED, 0.6)
     hand.push("push to let go", 0.4, -9.0 * ANGLED)
-    hand.let_go("let go", 0.15)
+    hand.release("let go", 0.15)
     hand.take("taken", 0.008 * ANGLED, 0.6)
     return hand.build()
 
 
 def rough_wall_plan(period: float) -> SpatialPlan:
-    """On the plane z = 0 with friction, in the middle."""
+    """Builds pressed slides around the middle of the plane z = 0 with friction."""
     x, y, _ = np.eye(3)
     load, deep = -5.0 * PLANE, -_TOUCH * PLANE
-    hand = _Visitor(period, 0.008 * PLANE)
+    hand = _WallPlanBuilder(period, 0.008 * PLANE)
     hand.move("touch", deep, 0.5)
     hand.slide("lean", deep + 0.002 * x, 0.5, load)
     hand.slide("lean back", deep, 0.5, load)
@@ -197,16 +197,17 @@ def rough_wall_plan(period: float) -> SpatialPlan:
     hand.slide("slow", deep + 0.02 * y - 0.004 * x, 2.0, load)
     hand.push("rest", 0.4, load)
     hand.push("push to let go", 0.3, load)
-    hand.let_go("let go", 0.15)
+    hand.release("let go", 0.15)
     hand.take("taken", 0.02 * y + 0.008 * PLANE, 0.6)
     return hand.build()
 
 
 def dental_probe_plan(period: float) -> SpatialPlan:
-    """On the tooth of `convex_contact.scenes.tooth`, which has its z axis towards the user."""
+    """Builds taps and slides on the tooth of `convex_contact.scenes.tooth`, whose z axis points to the user."""
     load, deep, mirrored = -1.0 * PLANE, -_TOUCH * PLANE, np.array([-1.0, 1.0, 1.0])
     end = GROOVE + 0.001 * X + deep  # the tip lags behind where the groove rises
-    hand = _Visitor(period, APEX + 0.0008 * Y + 0.004 * PLANE)  # accelerated along z, the tool moves 0.8 mm along -y
+    # accelerated along z, the tool moves 0.8 mm along -y
+    hand = _WallPlanBuilder(period, APEX + 0.0008 * Y + 0.004 * PLANE)
     for speed in (0.05, 0.1, 0.2):
         hand.tap(f"tap {speed:g} m/s", APEX, PLANE, speed, 0.01 * speed)
     hand.move("to the groove", GROOVE * mirrored + 0.004 * PLANE, 0.6)
@@ -224,9 +225,9 @@ def dental_probe_plan(period: float) -> SpatialPlan:
 
 
 def corner_plan(period: float) -> SpatialPlan:
-    """In the corner of the planes x = -10 mm, y = -10 mm, z = 0."""
+    """Builds pushes and slides in the corner of the planes x = -10 mm, y = -10 mm, z = 0."""
     x, y, z = np.eye(3)
-    hand = _Visitor(period, CORNER + 0.008)
+    hand = _WallPlanBuilder(period, CORNER + 0.008)
     hand.move("to the wall", CORNER + np.array([0.008, 0.008, -_TOUCH]), 0.5)
     hand.push("one wall", 0.5, -6.0 * z)
     hand.slide("to the edge", CORNER + np.array([0.008, -_TOUCH, -_TOUCH]), 0.5, -3.0 * z)
@@ -236,16 +237,16 @@ def corner_plan(period: float) -> SpatialPlan:
     hand.slide("out along the edge", CORNER + np.array([0.02, -_TOUCH, -_TOUCH]), 0.8, -3.0 * (y + z))
     hand.slide("back along the edge", CORNER - _TOUCH, 0.8, -3.0 * (y + z))
     hand.push("push to let go", 0.4, -4.0 * (x + y + z))
-    hand.let_go("let go", 0.15)
+    hand.release("let go", 0.15)
     hand.take("taken", CORNER + 0.008, 0.6)
     return hand.build()
 
 
 def touch_world_plan(period: float) -> SpatialPlan:
-    """Among the bodies of tau_touch_world: block and roll at z = -22 mm, box, ball and stop at z = 13 mm."""
+    """Builds a motion to the bodies of tau_touch_world: block, roll at z = -22 mm; box, ball, stop at z = 13 mm."""
     x, y, z = np.eye(3)
     back, front, low, top = -0.022 * z, 0.013 * z, -0.020 * y, -0.002 * y
-    hand = _Visitor(period, -0.014 * x + 0.008 * y + back)
+    hand = _WallPlanBuilder(period, -0.014 * x + 0.008 * y + back)
     hand.move("to the block", -0.014 * x + top - _TOUCH * y + back, 0.6)
     hand.push("step 5 N", 1.0, -5.0 * y)
     hand.push("rest", 1.5, -5.0 * y)
@@ -271,7 +272,7 @@ def touch_world_plan(period: float) -> SpatialPlan:
     hand.slide("drag", deep - 0.008 * z, 1.5, -4.0 * y)
     hand.slide("drag back", deep + 0.006 * z, 1.2, -4.0 * y)
     hand.push("stay on the box", 0.5, -4.0 * y)
-    hand.let_go("let go", 0.15)
+    hand.release("let go", 0.15)
     hand.take("taken", 0.022 * x + 0.008 * y + front, 0.6)
     hand.stay("end", 0.4)
     return hand.build()
@@ -286,10 +287,10 @@ _PLANS: dict[str, Callable[[float], SpatialPlan]] = {
     "corner": corner_plan,
     "touch_world": touch_world_plan,
 }
-#: values of the device node's parameter `motion` that are made for walls
+#: values of the device node's parameter `motion` for walls
 WALL_MOTIONS = tuple(_PLANS)
 
 
 def make_wall_plan(motion: str, period: float) -> SpatialPlan:
-    """The plan of one of `WALL_MOTIONS`."""
+    """Makes the plan of one of `WALL_MOTIONS` for a sampling period [s]."""
     return _PLANS[motion](period)

@@ -1,4 +1,4 @@
-"""ROS node that hosts a device: it is the clock of the loop."""
+"""ROS node that hosts a device and is the clock of the loop."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from haptic_devices.node.topics import DeviceTopics
 from haptic_msgs.msg import DeviceCommand, TickEvent
 from haptic_msgs.srv import Step
 
-#: after this time of waiting for an answer the diagnostics name the source [s]
+#: time without an answer after which the diagnostics name the source [s]
 _LONG_WAIT = 1.0
 
 #: largest plausible coordinate of a hand [m]
@@ -76,7 +76,7 @@ class DeviceNode(SuiteNode):
 
     def build(self, parameters: dict[str, Any]) -> Device:
         if self.configured:
-            return self.device  # what may change then does not touch the device
+            return self.device  # the parameters that may change do not affect the device
         device = find_device(parameters["device"])(parameters)
         device.configure(parameters["period"])
         return device
@@ -105,7 +105,7 @@ class DeviceNode(SuiteNode):
         self._display_ticks = self.ticks_between(p["display_rate"])
         self._topics = DeviceTopics(self, self.device, self._loop)
         qos = tick_qos(p["mode"])
-        self._leave = self.take_ticks(DeviceCommand, "device_command", self._on_command, qos, p["sources"])
+        self._unsubscribe = self.take_ticks(DeviceCommand, "device_command", self._on_command, qos, p["sources"])
         self._start_handshake = StartHandshake(self, self._on_source)
         self._rival = Rival(self, self._topics.states)
         self._handles = self.create_subscription(PoseStamped, "operator_handle", self._on_handle, display_qos())
@@ -133,7 +133,7 @@ class DeviceNode(SuiteNode):
         start.begin(self._topics.tick_publishers(), then=lambda: self._rival.wait_for_its_end(start))
 
     def deactivate(self) -> None:
-        """Leaves the device safe and waits until what was published has arrived."""
+        """Brings the device to its safe state, and waits until all published messages have arrived."""
         self._running = False
         self._start_handshake.cancel()
         self._rival.stop_listening()
@@ -150,13 +150,13 @@ class DeviceNode(SuiteNode):
 
     def cleanup(self) -> None:
         self._topics.destroy()
-        self._leave()
+        self._unsubscribe()
         self._start_handshake.destroy()
         self.destroy_subscription(self._handles)
         self._status.destroy()
 
     def reset(self) -> None:
-        """Restarts the device, a simulated one where its plan starts; the ticks continue. Ends an emergency stop."""
+        """Restarts the device, a simulated one at the start of its plan; ends an emergency stop. The ticks continue."""
         self.device.activate()
         self._topics.restart()
         self._loop.resume()
@@ -192,19 +192,19 @@ class DeviceNode(SuiteNode):
             detail["longest_tick"] = str(longest)
         self.publish_event(TickEvent.KIND_ERROR, detail)
 
-    # ---- a user at the clock and at the hand ----------------------------------------------------
+    # ---- services for the clock and the hand ----------------------------------------------------
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        """Pauses a lockstep run before the next tick, or lets it go on."""
-        response.message = self._no_clock()
+        """Pauses a lockstep run before the next tick, or continues it."""
+        response.message = self._pause_refusal()
         if response.message:
             return response
         self._lockstep_pace.pause(request.data)
         return self._acted(response, TickEvent.KIND_PAUSE, {"paused": request.data})
 
     def _on_step(self, request: Step.Request, response: Step.Response) -> Step.Response:
-        """Lets some more ticks of a paused run pass."""
-        response.message = self._no_clock()
+        """Advances a paused run by a number of ticks."""
+        response.message = self._pause_refusal()
         if not response.message and not self._lockstep_pace.paused:
             response.message = f"{self.get_name()}: the run is not paused"
         if not response.message and not request.ticks:
@@ -214,14 +214,14 @@ class DeviceNode(SuiteNode):
         self._lockstep_pace.step(request.ticks)
         return self._acted(response, TickEvent.KIND_STEP, {"ticks": request.ticks})
 
-    def _no_clock(self) -> str:
-        """The reason for which the clock cannot be stopped; empty if it can."""
+    def _pause_refusal(self) -> str:
+        """Returns the reason why the run cannot be paused; empty if it can."""
         if not self.active:
             return f"{self.get_name()}: not active"
         return "" if self._lockstep else "mode realtime: the device keeps its own clock; only lockstep can be paused"
 
     def _on_hold(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        """The simulated hand follows `operator_handle` from its present target on, or stays where it is."""
+        """Makes the simulated hand follow `operator_handle` from its present target on, or stay at its target."""
         try:
             if not self.active:
                 raise DeviceError(f"{self.get_name()}: not active")
@@ -320,7 +320,7 @@ class DeviceNode(SuiteNode):
         self._pace.rest()
 
     def _check_silence(self) -> None:
-        """Fails when the present tick stays without an answer for too long."""
+        """Ends the process if a source does not answer the present tick within `answer_timeout`."""
         now, loop = time.monotonic(), self._loop
         waited = now - self._waited_since
         if loop.tick != self._waited_tick or loop.collector.complete:
@@ -335,7 +335,7 @@ class DeviceNode(SuiteNode):
             self.report_diagnostics()
 
     def _on_source(self, source: str) -> None:
-        """Ramps the commands in when a source becomes active in a run: it was started anew."""
+        """Ramps the commands in when a source becomes active during a run, because it has been restarted."""
         if self._running:
             self._loop.safety.disengage()
             self.get_logger().warning(f"source {source} has started anew: the commands come in slowly")
@@ -351,12 +351,12 @@ class DeviceNode(SuiteNode):
             replaced = self._loop.collector.command_of(command.source)
             self._loop.offer(command)
             if serialised:
-                self._spare_command = replaced or DeviceCommand()  # the one just taken is in use now
+                self._spare_command = replaced or DeviceCommand()  # the loop keeps the decoded one
         except InputError as error:
             self.reject(error.kind, str(error))
 
     def _advance(self, skipped: int) -> None:
-        """Lets a period pass and publishes the next tick, or ends the run.
+        """Advances the device by one period and publishes the next tick, or ends the run.
 
         Args:
             skipped: whole periods that have passed without a tick.
@@ -423,5 +423,5 @@ class DeviceNode(SuiteNode):
 
 
 def main() -> None:
-    """Entry point of the executable device_node."""
+    """Runs the executable device_node."""
     process.main(DeviceNode)

@@ -1,8 +1,8 @@
-"""ROS node that lets an input device without force lead the simulated hand of its namespace.
+"""ROS node with which an input device without force leads the simulated hand of its namespace.
 
-It asks the device for the handle (`device/hold`) as soon as the device is active, and again after a reset, and moves
-the handle (`operator_handle`) from the hand's target on. The device bounds speed and pull of the hand as it does for
-the browser page.
+It requests the handle (`device/hold`) from the device as soon as the device is active, and again after a reset, and
+moves the handle (`operator_handle`), starting at the hand's target. The device limits speed and force of the hand, as
+for the browser page.
 """
 
 from __future__ import annotations
@@ -29,17 +29,19 @@ from haptic_devices.inputs.source import InputDeviceError, Leader, find_input
 from haptic_msgs.msg import TickEvent
 
 _FILE = NODE_PARAMETER_FILE.with_name("input_node.yaml")
-#: time between two requests for the handle [s], and how many may be refused: an active device may just have stopped
-_ASK, _MOST_REFUSALS = 0.5, 3
+#: time between two requests for the handle [s]
+_REQUEST_INTERVAL = 0.5
+#: refused requests after which the node fails: an active device may just have stopped
+_MAX_REFUSALS = 3
 
 
 class InputNode(Node):
     """Reads an input device and moves the handle of the simulated hand.
 
     Attributes:
-        leader: moves the handle; None while the hand is not led.
-        finished: the run is over.
-        exit_code: exit code that the process then returns.
+        leader: integrator of the handle's pose; None while the node does not lead the hand.
+        finished: true when the run is over.
+        exit_code: exit code of the process.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -56,10 +58,10 @@ class InputNode(Node):
         self._handles = self.create_publisher(PoseStamped, "operator_handle", display_qos())
         self.create_subscription(TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH))
         self._active = False
-        self._asked, self._refusals, self._pending = -_ASK, 0, False
+        self._requested, self._refusals, self._pending = -_REQUEST_INTERVAL, 0, False
 
     def start(self) -> None:
-        """Nothing to start: the device's events say when the hand can be led."""
+        """Does nothing: the node starts to lead the hand at an event of the device."""
 
     def _on_event(self, event: TickEvent) -> None:
         try:
@@ -74,9 +76,9 @@ class InputNode(Node):
         elif event.kind == TickEvent.KIND_RESET:
             self.leader = None
         elif event.kind == TickEvent.KIND_HOLD:
-            self._led(bool(detail.get("held")), np.array(detail.get("target", ()), dtype=float))
+            self._set_leader(bool(detail.get("held")), np.array(detail.get("target", ()), dtype=float))
 
-    def _led(self, held: bool, target: np.ndarray) -> None:
+    def _set_leader(self, held: bool, target: np.ndarray) -> None:
         p = self.parameters
         self.leader, self._refusals = None, 0
         if held and target.shape == (7,):
@@ -84,12 +86,13 @@ class InputNode(Node):
             self.leader = Leader(target, **numbers)
             self.get_logger().info(f"{p['source']} leads the hand")
 
-    def _ask(self) -> None:
-        """Asks for the handle, now and then until it is given."""
+    def _request_handle(self) -> None:
+        """Requests the handle if the last request is old enough."""
         now = time.monotonic()
-        due = self._active and self.leader is None and not self._pending and now - self._asked > _ASK
+        waited = now - self._requested
+        due = self._active and self.leader is None and not self._pending and waited > _REQUEST_INTERVAL
         if due and self._holds.service_is_ready():
-            self._asked, self._pending = now, True
+            self._requested, self._pending = now, True
             self._holds.call_async(SetBool.Request(data=True)).add_done_callback(self._on_answer)
 
     def _on_answer(self, future: Any) -> None:
@@ -97,7 +100,7 @@ class InputNode(Node):
         answer = future.result()
         if answer is not None and not answer.success:
             self._refusals += 1
-            if self._refusals == _MOST_REFUSALS:
+            if self._refusals == _MAX_REFUSALS:
                 self._fail(answer.message)
 
     def _fail(self, message: str) -> None:
@@ -112,7 +115,7 @@ class InputNode(Node):
             self._fail(str(error))
             return
         if self.leader is None:
-            self._ask()
+            self._request_handle()
         elif self.leader.advance(deflection, elapsed):
             message = PoseStamped()
             set_pose(message.pose, self.leader.pose)
@@ -134,5 +137,5 @@ class InputNode(Node):
 
 
 def main() -> None:
-    """Entry point of the executable input_node."""
+    """Runs the executable input_node."""
     process.main(InputNode)

@@ -1,4 +1,4 @@
-"""The end of a tick: in lockstep after all answers, in realtime at the next instant of a steady clock."""
+"""Pace of a loop: a tick ends in lockstep after all answers, in realtime at the next instant of a steady clock."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from haptic_core.process import SPIN_TIMEOUT, RealtimeShare
 from haptic_core.statistics import TimeStatistics
 from haptic_devices.loop import SteadyClock, TickLoop
 
-#: a lockstep run that is behind its pace by more than this continues from the present time [s]
+#: largest lag of a lockstep run that it makes up for; a run that is later continues from the present time [s]
 _LARGEST_LAG = 0.05
 
-#: ticks at the start of a realtime run that wait for all answers: code that runs for the first time takes up to 50 ms
+#: ticks at the start of a realtime run that wait for all answers, because the first run of code takes up to 50 ms
 _FIRST_TICKS = 5
 
 
@@ -32,19 +32,19 @@ class Pace(ABC):
     @property
     @abstractmethod
     def waits_for_answers(self) -> bool:
-        """Whether the present tick ends only when all sources have answered."""
+        """True if the present tick ends only when all sources have answered."""
 
     @abstractmethod
     def time_left(self) -> float | None:
-        """Longest time for which callbacks may be served before the next call [s]; None: the tick ends now."""
+        """Returns the time [s] for which callbacks may be served before the next call; None if the tick ends now."""
 
     @abstractmethod
     def end_tick(self) -> int:
-        """The present tick ends; returns how many whole periods have passed without a tick."""
+        """Ends the present tick; returns the number of whole periods that have passed without a tick."""
 
     @abstractmethod
     def rest(self) -> None:
-        """Is called after each tick."""
+        """Keeps the thread below its fraction of a core by a pause, if necessary; called after each tick."""
 
 
 class LockstepPace(Pace):
@@ -52,12 +52,12 @@ class LockstepPace(Pace):
 
     Args:
         loop: the loop with these ticks.
-        period: T [s].
-        factor: returns the real-time factor that the run keeps to at most; 0: as fast as possible [-].
+        period: control period T [s].
+        factor: function that returns the largest real-time factor of the run [-]; 0: as fast as possible.
 
     Attributes:
-        paused: ticks end only by `step`.
-        steps: ticks that may still end while the run is paused.
+        paused: whether ticks end only by `step`.
+        steps: number of ticks that may still end while the run is paused.
     """
 
     waits_for_answers = True
@@ -68,30 +68,30 @@ class LockstepPace(Pace):
         self.pause(False)
 
     def start(self) -> None:
-        """The first tick of a run begins now."""
+        """Starts the clock at the first tick of a run."""
         self._deadline = time.monotonic()
 
     def pause(self, paused: bool) -> None:
-        """Stops the run before the next tick, or lets it go on."""
+        """Pauses the run before the next tick, or continues it."""
         self.paused, self.steps, self._deadline = paused, 0, time.monotonic()
 
     def step(self, ticks: int) -> None:
-        """Lets some ticks of a paused run end."""
+        """Allows a number of ticks of a paused run to end."""
         self.steps, self._deadline = ticks, time.monotonic()
 
     @property
     def is_held(self) -> bool:
-        """Whether the run is paused with no step left."""
+        """True if the run is paused with no step left."""
         return self.paused and not self.steps
 
     def time_left(self) -> float | None:
         if not self._loop.collector.complete:
             return SPIN_TIMEOUT
-        left = self._held_back()
+        left = self._time_ahead()
         return min(left, SPIN_TIMEOUT) if left > 0.0 else None
 
-    def _held_back(self) -> float:
-        """Time until an answered tick may end [s]; infinite while the run is paused."""
+    def _time_ahead(self) -> float:
+        """Returns the time until an answered tick may end [s]; infinite while the run is paused."""
         if self.is_held:
             return math.inf
         return self._deadline - time.monotonic() if self._factor() else 0.0
@@ -105,7 +105,7 @@ class LockstepPace(Pace):
         return 0
 
     def rest(self) -> None:
-        """Nothing: a lockstep run does not compete for its core."""
+        """Does nothing: a lockstep run has no realtime priority."""
 
 
 class RealtimePace(Pace):
@@ -113,9 +113,9 @@ class RealtimePace(Pace):
 
     Args:
         loop: the loop with these ticks.
-        period: T [s].
-        transport: of the node, which delivers answers that are made in its process.
-        periods: takes the time between ticks.
+        period: control period T [s].
+        transport: transport of the node, which delivers the answers of nodes in its process.
+        periods: statistics to which the times between ticks are added.
     """
 
     def __init__(self, loop: TickLoop, period: float, transport: Any, periods: TimeStatistics) -> None:

@@ -1,8 +1,8 @@
 """Starts the standard robot_state_publisher with the description that the device publishes.
 
-In Jazzy that node takes a description as a parameter only, and a launch file cannot know the description, which depends
-on the device's parameters. So this process waits for the device's topic and then becomes robot_state_publisher, with
-its own name, namespace and further arguments.
+In Jazzy that node accepts a description only as a parameter, and a launch file does not have the description, which
+depends on the device's parameters. So this process waits for the device's topic and then replaces itself by
+robot_state_publisher, with the same name, namespace and further arguments.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ PACKAGE = "robot_state_publisher"
 
 
 def find_publisher() -> Path:
-    """Its executable; raises PackageNotFoundError where it is not installed."""
+    """Returns the executable of robot_state_publisher; raises PackageNotFoundError if it is not installed."""
     return Path(get_package_prefix(PACKAGE)) / "lib" / PACKAGE / PACKAGE
 
 
 def wait_for_description(arguments: list[str]) -> str:
-    """The device's URDF; empty after Ctrl-C.
+    """Waits for the device's URDF and returns it; empty after Ctrl-C.
 
     Args:
-        arguments: of this process; the topic is in the namespace that they give.
+        arguments: arguments of this process, with the namespace of the topic.
     """
     received: list[str] = []
     rclpy.init(args=arguments)
@@ -51,26 +51,26 @@ def wait_for_description(arguments: list[str]) -> str:
 
 
 def publisher_command(executable: Path, arguments: list[str], description: str) -> list[str]:
-    """The command line for robot_state_publisher.
+    """Makes the command line of robot_state_publisher.
 
-    The description is in a file that only this process, also as robot_state_publisher, can read. Every joint state is
-    taken, whatever its stamp: in lockstep the time of the next run begins at 0 again.
+    The description is in a file that only this process, also as robot_state_publisher, can read. Joint states are used
+    whatever their stamp, because in lockstep the time of each run begins at 0.
 
     Args:
-        executable: of robot_state_publisher.
-        arguments: of this process, after its name.
-        description: URDF.
+        executable: executable of robot_state_publisher.
+        arguments: arguments of this process, without its name.
+        description: URDF of the device.
     """
     parameters = {"robot_description": description, "ignore_timestamp": True}
     file = os.memfd_create("robot_description", 0)
     os.write(file, yaml.safe_dump({"/**": {"ros__parameters": parameters}}).encode())
-    # its own copy of the description gets another topic: the device's exists already
+    # another topic for its copy of the description, since the device publishes robot_description
     own = ["--ros-args", "--params-file", f"/proc/self/fd/{file}", "-r", "robot_description:=~/robot_description"]
     return [str(executable), *arguments, *own]
 
 
 def main() -> NoReturn:
-    """Entry point of the executable state_publisher."""
+    """Runs the executable state_publisher."""
     try:
         executable = find_publisher()
     except PackageNotFoundError:

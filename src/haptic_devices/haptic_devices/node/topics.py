@@ -1,4 +1,4 @@
-"""Topics of the device's node: the states of each tick, the actuators' energy, displays for people and plain tools."""
+"""Topics of the device's node: states of each tick, energy at the actuators, and display topics for common tools."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from haptic_msgs.msg import DeviceState, PassivityState, SimulationState
 
 
 class DeviceTopics:
-    """Publishers of a device, and the messages that they send, which are kept and refilled in each tick.
+    """Publishers of a device and their messages, which are reused in each tick.
 
     Args:
-        node: that has the publishers, from configure to cleanup.
-        device: the device that is read.
-        loop: its tick loop.
+        node: node with the publishers, from configure to cleanup.
+        device: device of the node.
+        loop: tick loop of the device.
 
     Attributes:
         states: publisher of DeviceState.
@@ -88,11 +88,11 @@ class DeviceTopics:
         self._truth_tool = ToolWriter(truth.tool_pose, truth.tool_twist, truth.operator_wrench)
 
     def tick_publishers(self) -> list[Any]:
-        """Publishers of one message a tick, that of DeviceState first."""
+        """Returns the publishers with one message a tick, that of DeviceState first."""
         return [one for one in (self.states, self._truths, self._balances) if one is not None]
 
     def restart(self) -> None:
-        """The device may be at another position now: the energy at its actuators counts from here on."""
+        """Restarts the energy at the actuators, because the device may be at another position."""
         if self._port is not None:
             self._port.restart()
             self._last_position: list[float] | None = None
@@ -105,11 +105,11 @@ class DeviceTopics:
                 self._node.destroy_publisher(publisher)
 
     def publish(self, reading: Reading, stamp: int) -> None:
-        """Publishes the state of the loop's present tick, with its truth and balance where there are any.
+        """Publishes the state of the loop's present tick, with true state and energy if there are topics for them.
 
         Args:
-            reading: of the tick.
-            stamp: of the messages [ns].
+            reading: reading of the tick.
+            stamp: stamp of the messages [ns].
         """
         state, loop, node = self._state, self._loop, self._node
         set_stamp(state.header, stamp)
@@ -148,9 +148,9 @@ class DeviceTopics:
         self._node.publish_tick(self._balances, balance)
 
     def publish_display(self, reading: Reading) -> None:
-        """Publishes time, joint states and wrenches of the last published tick, for people and plain tools.
+        """Publishes time, joint states and wrenches of the last published tick, for displays.
 
-        The time comes first: a viewer that follows /clock then knows no message of the future.
+        The time comes first, so that a viewer that follows /clock receives no message from the future.
         """
         if self._clocks is not None and self._clocks.get_subscription_count():
             self._clocks.publish(Clock(clock=self._state.header.stamp))
@@ -166,7 +166,7 @@ class DeviceTopics:
         self._publish_wrench(self._measured_wrenches, reading, reading.tool_wrench)
 
     def _publish_wrench(self, publisher: Any, reading: Reading, wrench: np.ndarray) -> None:
-        """Publishes a wrench as plain tools expect it: at the origin and in the axes of its frame, the tool's."""
+        """Publishes a wrench as common tools expect it: at the origin and in the axes of its frame, the tool frame."""
         if publisher is None or not publisher.get_subscription_count():
             return
         self._wrench.header.stamp = self._state.header.stamp
@@ -177,6 +177,6 @@ class DeviceTopics:
 
 
 def _in_tool_axes(orientation: np.ndarray, wrench: np.ndarray) -> np.ndarray:
-    """A wrench (6,) of the base frame in the axes of a frame with this unit quaternion (x, y, z, w)."""
+    """Rotates a wrench (6,) from the base frame to the axes of a frame with a unit quaternion (x, y, z, w)."""
     u, w, both = orientation[:3], orientation[3], wrench.reshape(2, 3)
     return (both + 2.0 * np.cross(u, np.cross(u, both) - w * both)).reshape(6)  # type: ignore[no-any-return]

@@ -28,17 +28,17 @@ from tau_wall_control.device.rotations import rotation_from_quaternion
 from tau_wall_control.device.tau_device import JOINT_NAMES
 from tau_wall_control.device.urdf import PLATFORM_JOINTS, urdf
 
-#: largest RK4 step as a fraction of the fastest time constant, and largest number of steps in a period
-_STEP_FRACTION, _MOST_SUBSTEPS = 0.5, 50
+#: largest RK4 step as a fraction of the shortest time constant, and largest number of steps in a period
+_STEP_FRACTION, _MAX_SUBSTEPS = 0.5, 50
 
 
 class Tau(HandHeldDevice):
-    """The simulated device; `hand` None leaves the tool alone.
+    """The simulated device.
 
     Args:
         mechanism: kinematics, dynamics and limits.
-        parameters: driver and end stops.
-        hand: the hand that holds the tool.
+        parameters: parameters of driver and end stops.
+        hand: simulated hand that holds the tool; None: the tool is released.
     """
 
     parameters: TauDriverParameters
@@ -61,9 +61,9 @@ class Tau(HandHeldDevice):
             for name in JOINT_NAMES
         )
         self.workspace = ((-p.workspace,) * 3, (p.workspace,) * 3)
-        nobody = np.zeros((1, GRIP + 1))
-        nobody[0, 6] = 1.0
-        self._table: np.ndarray = hand.table if hand else nobody
+        released = np.zeros((1, GRIP + 1))
+        released[0, 6] = 1.0
+        self._table: np.ndarray = hand.table if hand else released
         self._tremor: np.ndarray = hand.tremor if hand else np.zeros((0, 13))
         self._impedance: np.ndarray = hand.impedance if hand else np.zeros(4)
         self._inertia: np.ndarray = hand.inertia if hand else np.zeros(6)
@@ -79,16 +79,16 @@ class Tau(HandHeldDevice):
 
     @classmethod
     def from_file(cls, path: Path | None = None, hand: SpatialHand | None = None, overrides: Sequence[str] = ()) -> Tau:
-        """The device of a mechanism's YAML file, the stand-in if none is given.
+        """Makes the device of a mechanism's YAML file.
 
         Args:
-            path: of the mechanism's file.
-            hand: the hand that holds the tool.
-            overrides: entries "section.name=value" replace numbers of the mechanism, "name=value" those of the driver.
+            path: path of the mechanism's file; default: the default mechanism.
+            hand: simulated hand that holds the tool.
+            overrides: entries that replace numbers: "section.name=value" of the mechanism, "name=value" of the driver.
 
         Raises:
             ParameterError: the file is refused.
-            EntryError: an entry is refused; the message has it.
+            EntryError: an entry is refused; the message quotes it.
         """
         entries = parse_entries(overrides)
         mechanical = [entry for name, (_, entry) in entries.items() if "." in name]
@@ -104,7 +104,7 @@ class Tau(HandHeldDevice):
         return {**super().description(), "mechanism": mechanism}
 
     def _fastest(self) -> float:
-        """Fastest rate [1/s] of the motion at home: friction, hand and end stops against the apparent inertia."""
+        """Computes the fastest rate [1/s] at home of friction, hand and end stops on the apparent inertia."""
         d = self.mechanism.dynamics(np.zeros(3))
         friction, K, B = self.mechanism.parameters.friction, self._impedance, self._stops
         slope = friction.viscous_actuated + friction.coulomb_actuated / friction.coulomb_smoothing_speed
@@ -123,19 +123,19 @@ class Tau(HandHeldDevice):
             raise ValueError(f"period: the hand's plan has {self.hand.plan.period:g} s, got {period:g} s")
         fastest = self._fastest()
         self._substeps = max(1, math.ceil(period * fastest / _STEP_FRACTION))
-        if self._substeps > _MOST_SUBSTEPS:
+        if self._substeps > _MAX_SUBSTEPS:
             raise ValueError(
-                f"period: expected {_MOST_SUBSTEPS * _STEP_FRACTION / fastest:.3g} s or less, so that "
-                f"{_MOST_SUBSTEPS} steps follow friction, hand and end stops, got {period:g} s"
+                f"period: expected {_MAX_SUBSTEPS * _STEP_FRACTION / fastest:.3g} s or less, so that "
+                f"{_MAX_SUBSTEPS} steps follow friction, hand and end stops, got {period:g} s"
             )
         resolution = self.mechanism.parameters.encoders.joint_resolution
         self._encoders = encoder.constants(resolution=resolution, cutoff=p.velocity_cutoff, period=period)
         self.activate()
-        self.write(np.zeros(6))  # compiles the integration, or loads what was compiled before
+        self.write(np.zeros(6))  # compiles the integration, or loads it from the cache
         self.activate()
 
     def activate(self) -> None:
-        """Starts at rest, with the tool where the hand's plan starts."""
+        """Starts at rest, with the tool at the start of the hand's plan."""
         self._follow_plan()
         truth, reading, state = self._truth, self._reading, self._state
         state[:] = 0.0
@@ -155,11 +155,11 @@ class Tau(HandHeldDevice):
             raise ValueError(f"the hand's plan starts out of reach: {error}") from None
 
     def playing(self, plan: SpatialPlan) -> Tau:
-        """Returns a device of the same parameters, not configured, whose hand follows another plan."""
+        """Returns an unconfigured device with the same parameters, whose hand follows another plan."""
         return Tau(self.mechanism, self.parameters, None if self.hand is None else self.hand.playing(plan))
 
     def take_over(self, other: Tau) -> None:
-        """Takes the state of another device of the same parameters."""
+        """Copies the state of another device with the same parameters."""
         for mine, its in (
             (self._state, other._state),
             (self._truth.values, other._truth.values),
@@ -183,10 +183,10 @@ class Tau(HandHeldDevice):
         return self._reading
 
     def write(self, effort: np.ndarray) -> None:
-        """Efforts of the next period, cut off at the motors' peak torque.
+        """Simulates the next period with efforts (6,) [N m], which are limited to the motors' peak torque.
 
         Raises:
-            DeviceError: the tool has left the workspace, as only a stop that is too soft lets it.
+            DeviceError: the tool has left the workspace, which only happens if an end stop is too soft.
         """
         self._lead(self._encoders[2])
         truth, peak = self._truth, self.mechanism.peak_torque
@@ -225,11 +225,14 @@ class Tau(HandHeldDevice):
         return self._truth
 
     def robot_description(self) -> str:
-        """The three chains, and the platform on six virtual joints, since URDF closes no loops."""
+        """Returns the URDF: three chains, and the platform on six virtual joints, since URDF has no closed loops."""
         return urdf(self.mechanism, "joints", prefix="tau_", upright=True)
 
     def passive_state(self) -> np.ndarray:
-        """Elbows of the measured pose; the platform's x, y, z and angles of Rz(c) Ry(b) Rx(a)."""
+        """Returns positions and rates (2, 9) of elbows and platform at the measured pose.
+
+        The platform's joints are x, y, z and the angles c, b, a of R = Rz(c) Ry(b) Rx(a).
+        """
         chains, base = self._arrays()
         p, R, V = self._p, self._R, self._reading.tool_twist
         q, H, both = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((2, 9))
@@ -244,7 +247,7 @@ class Tau(HandHeldDevice):
         return self._passive_positions(tool_pose[:3], rotation_from_quaternion(tool_pose[3:]), np.empty((3, 3)))
 
     def _passive_positions(self, p: np.ndarray, R: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Elbows and platform joints (9,) of a pose; the angles of the chains (3, 3) are written to q."""
+        """Computes elbow angles and platform joints (9,) of a pose; writes the angles of the chains (3, 3) to q."""
         kernels.chain_angles(*self._arrays(), p, R, q)
         b = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
         return np.array([*q[:, 2], *p, math.atan2(R[1, 0], R[0, 0]), b, math.atan2(R[2, 1], R[2, 2])])

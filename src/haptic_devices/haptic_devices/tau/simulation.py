@@ -2,17 +2,18 @@
 
 Platform pose and twist are the coordinates (`tau_wall_control.device.kernels`). With the hand's mass m and rotational
 inertia J at the tool point (the same about every axis, so it has no gyroscopic moment), grip g, and the muscles'
-wrench w_h (`spatial_hand`),
+wrench w_h (`spatial_hand`), the equation of motion is
 
     (M_x + g diag(m I, J I)) V' + n_x + g_x = G^T tau + w_h + w_stop
 
-by RK4, torque, plan and grip held over a period, muscles and stops acting in every stage. The arm bears the hand's
-weight. End stops are springs with dampers on the tool that push and never pull: in translation along each axis beyond
-a range, in rotation against the rotation vector from home. The motors give at most their peak torque, at once.
+It is integrated by RK4. Torque, plan and grip are constant in a period; the wrenches of muscles and stops are computed
+in every stage. The arm supports the hand's weight. End stops are unilateral springs with dampers on the tool: in
+translation along each axis beyond a range, in rotation against the rotation vector from home. The motors exert at
+most their peak torque, without lag.
 
-The driver counts the joints' angles, differentiates and filters them, and finds the measured pose by Newton's method
-from the last one. The base frame is the mechanism's world: x right, y up, z towards the user, origin in the middle of
-the workspace. There is no force sensor.
+The driver quantises the joint angles, differentiates and filters them, and finds the measured pose by Newton's method
+from the last one. The base frame is the world frame of the mechanism: x right, y up, z towards the user, origin in the
+middle of the workspace. There is no force sensor.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from tau_wall_control.device import kernels
 
 @njit(cache=True)
 def stop_wrench(stops: np.ndarray, pose: np.ndarray, twist: np.ndarray, wrench: np.ndarray) -> None:
-    """Adds what the end stops exert to a wrench (6,) on the tool.
+    """Adds the wrench of the end stops to a wrench (6,) on the tool.
 
     Args:
         stops: range, stiffness, damping of the translation, then of the rotation.
-        pose: (7,) of the tool.
-        twist: (6,) of the tool.
-        wrench: changed in place.
+        pose: pose of the tool (7,).
+        twist: twist of the tool (6,).
+        wrench: wrench on the tool (6,); updated.
     """
-    reach, stiffness, damping, turn, rotational_stiffness, rotational_damping = stops
+    reach, stiffness, damping, largest_angle, rotational_stiffness, rotational_damping = stops
     for i in range(3):
         if abs(pose[i]) > reach:
             side = math.copysign(1.0, pose[i])
@@ -46,10 +47,10 @@ def stop_wrench(stops: np.ndarray, pose: np.ndarray, twist: np.ndarray, wrench: 
     home, axis = np.array((0.0, 0.0, 0.0, 1.0)), np.empty(3)
     rotation_error(pose[3:7], home, axis)
     angle = math.sqrt(axis[0] ** 2 + axis[1] ** 2 + axis[2] ** 2)
-    if angle > turn:
+    if angle > largest_angle:
         axis /= angle
         rate = axis[0] * twist[3] + axis[1] * twist[4] + axis[2] * twist[5]
-        moment = max(0.0, rotational_stiffness * (angle - turn) + rotational_damping * rate)
+        moment = max(0.0, rotational_stiffness * (angle - largest_angle) + rotational_damping * rate)
         for i in range(3):
             wrench[3 + i] -= moment * axis[i]
 
@@ -82,21 +83,21 @@ def integrate(
     dt: float,
     muscles: np.ndarray,
 ) -> int:
-    """One RK4 step of the state [p (3), unit quaternion x, y, z, w (4), V (6)]; on failure the state stays.
+    """Advances the state [p (3), unit quaternion x, y, z, w (4), V (6)] by an RK4 step; on failure the state stays.
 
     Args:
-        chains, base, platform: of the mechanism.
-        state: (13,), changed.
-        torque: of the joints (6,) [N m].
-        row: of the hand's plan, (20,); grip 0: released.
-        tremor, impedance, inertia: of the hand.
-        stops: of `stop_wrench`.
-        time: at the beginning [s].
+        chains, base, platform: constants of the mechanism.
+        state: (13,); updated.
+        torque: torques of the joints (6,) [N m].
+        row: row of the hand's plan (20,); grip 0: released.
+        tremor, impedance, inertia: constants of the hand.
+        stops: constants of `stop_wrench`.
+        time: time at the beginning of the step [s].
         dt: length of the step [s].
-        muscles: the muscles' mean wrench (6,) times dt is added.
+        muscles: (6,) integral of the muscles' wrench over time, to which that of this step is added.
 
     Returns:
-        A code of `kernels`.
+        Result code of `kernels`.
     """
     q, H, bias, M = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((3, 3)), np.empty((6, 6))
     n, g, R = np.empty(6), np.empty(6), np.empty((3, 3))
@@ -147,25 +148,25 @@ def observe(
     encoders: np.ndarray,
     settled: bool,
 ) -> int:
-    """Fills joints and tool of `Truth` from the state, and those of `Reading` from what the encoders count.
+    """Fills joints and tool of `Truth` from the state, and those of `Reading` from the encoder counts.
 
     Args:
-        chains, base: of the mechanism.
-        state: (13,).
+        chains, base: constants of the mechanism.
+        state: (13,) state, see `integrate`.
         truth, reading: values of `Truth` and `Reading`.
-        p, R: measured pose of the period before, which becomes the present one.
-        jacobian: (6, 6) result, at the measured pose.
+        p, R: measured pose of the last period; updated.
+        jacobian: (6, 6) Jacobian at the measured pose; result.
         encoders: constants of `encoder.sample`.
-        settled: at rest since long: the measured velocity is zero.
+        settled: whether the device has been at rest; then the measured velocity is zero.
 
     Returns:
-        A code of `kernels`.
+        Result code of `kernels`.
     """
-    q, H, G, turn = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((6, 6)), np.empty((3, 3))
-    kernels.rotation_of(state[3:7], turn)
-    code = kernels.chain_angles(chains, base, state[:3], turn, q)
+    q, H, G, rotation = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((6, 6)), np.empty((3, 3))
+    kernels.rotation_of(state[3:7], rotation)
+    code = kernels.chain_angles(chains, base, state[:3], rotation, q)
     if code == kernels.OK:
-        code = kernels.chain_maps(chains, base, turn, q, H)
+        code = kernels.chain_maps(chains, base, rotation, q, H)
     if code != kernels.OK:
         return code
     kernels.actuated(q, truth[0:6])
@@ -223,7 +224,7 @@ def pass_period(
     start: int,
     substeps: int,
 ) -> int:
-    """One control period: physics, encoders, measured pose. `start` is its number; returns a code of `kernels`."""
+    """Simulates control period number `start`: physics, encoders, measured pose; returns a result code of `kernels`."""
     period = encoders[2]
     row = table[min(start, table.shape[0] - 1)]
     muscles, before = np.zeros(6), state[7:].copy()
@@ -235,7 +236,7 @@ def pass_period(
         )
         if code != kernels.OK:
             return code
-    for k in range(6):  # the hand's own mass takes part of the muscles' force
+    for k in range(6):  # part of the muscles' force accelerates the hand's own mass
         truth[31 + k] = (muscles[k] - row[GRIP] * inertia[k] * (state[7 + k] - before[k])) / period
     truth[37:44] = table[min(start + 1, table.shape[0] - 1), 0:7]
     return observe(chains, base, state, truth, reading, p, R, jacobian, encoders, False)
