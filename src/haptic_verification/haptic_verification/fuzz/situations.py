@@ -146,7 +146,7 @@ _UPRIGHT = (0.7071067811865476, 0.0, 0.0, 0.7071067811865476)
 
 
 def _rolling(k: int) -> DeviceState:
-    """Returns the state of an upright disk on the floor that the user pulls forward and turns."""
+    """Returns the state of an upright disk on the floor that the user pulls forward and rotates."""
     return _state(np.array((0.0, 0.0, 0.1, *_UPRIGHT)), np.zeros(6), (1.0, 0.3, 0.0, 0.0, 0.0, 0.02))
 
 

@@ -102,14 +102,14 @@ def report(settings: DeterminismSettings, results: Results, directory: Path) -> 
     rows, bad = list[tuple[str, ...]](), list[str]()
     for name, result in results.items():
         compared, differing, alone, _ = result["counts"].T
-        places = [
+        differences = [
             f"{topic} from tick {first}: {fields}" if differs else f"{topic}: {missing} messages in one bag only"
             for (topic, fields), (_, differs, missing, first) in zip(
                 result["topics"].tolist(), result["counts"].tolist(), strict=True
             )
             if differs or missing
         ]
-        bad += [name] if places or not compared.sum() else []
+        bad += [name] if differences or not compared.sum() else []
         rows.append(
             (
                 name,
@@ -117,7 +117,7 @@ def report(settings: DeterminismSettings, results: Results, directory: Path) -> 
                 str(len(compared)),
                 str(int(compared.sum())),
                 str(int(differing.sum() + alone.sum())),
-                "; ".join(places) or "-",
+                "; ".join(differences) or "-",
             )
         )
     total = sum(int(result["counts"][:, 0].sum()) for result in results.values())
