@@ -1,8 +1,8 @@
-"""Serialised messages of one topic as columns, one row a message: all at once where messages are laid out alike.
+"""Conversion of the serialised messages of one topic to columns, one row per message.
 
-Messages whose lengths of strings and sequences agree have every field at the same place; the field then is a slice of
-one table of bytes. `one_by_one` deserialises each message and is what `columns` is tested against; it takes over where
-few messages are alike, where they hold fields of other kinds, or are damaged, and then says what is wrong.
+Messages whose strings and sequences have equal lengths have every field at the same offset; each field then is a slice
+of one table of bytes. `one_by_one` deserialises every message. It is used where few messages have the same layout,
+contain fields of other kinds or are damaged; it raises the error of a damaged message. Tests compare it with `columns`.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ import numpy as np
 from rosbags.interfaces import Nodetype
 from rosbags.typesys.store import Typestore
 
-#: bytes and NumPy's type by ROS type
+#: NumPy type by ROS type
 _PRIMITIVES = {
     name: np.dtype(name).newbyteorder("<")
     for name in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 }
 _LITTLE_ENDIAN = b"\x00\x01"
-#: groups of messages that are alike have at least so many on average, else each is deserialised alone
-_WORTHWHILE = 8
+#: smallest mean number of messages per layout; with fewer, each message is deserialised alone
+_MIN_MESSAGES_PER_LAYOUT = 8
 
 Columns = dict[str, Any]
 
 
 def columns(samples: Sequence[bytes], kind: str, types: Typestore) -> Columns:
-    """Columns of serialised messages (CDR) of one type.
+    """Converts serialised messages (CDR) of one type to columns.
 
-    A header becomes its stamp [s], nested numbers one row (n, k), lists of one length (n, length), others lists of
-    arrays, texts lists.
+    A header becomes its stamp [s]. Nested numbers become an array (n, k), lists of equal length an array (n, length),
+    other lists a list of arrays, texts a list.
 
     Args:
         samples: at least one message.
-        kind: their type, as haptic_msgs/msg/DeviceState.
-        types: knows it.
+        kind: message type, as haptic_msgs/msg/DeviceState.
+        types: store with the definition of the type.
     """
     sizes: dict[int, list[int]] = {}
     for k, data in enumerate(samples):
@@ -46,7 +46,7 @@ def columns(samples: Sequence[bytes], kind: str, types: Typestore) -> Columns:
     groups, parts = list(sizes.values()), list[tuple[list[int], Columns]]()
     try:
         while groups:
-            if len(samples) < _WORTHWHILE * (len(groups) + len(parts)):
+            if len(samples) < _MIN_MESSAGES_PER_LAYOUT * (len(groups) + len(parts)):
                 raise _UnlikeError
             rows = groups.pop()
             alike, part = _table([samples[k] for k in rows], kind, types)
@@ -61,7 +61,7 @@ def columns(samples: Sequence[bytes], kind: str, types: Typestore) -> Columns:
 
 
 def one_by_one(samples: Sequence[bytes], deserialise: Callable[[bytes], Any]) -> Columns:
-    """The same by deserialising every message."""
+    """Converts messages to the same columns as `columns` by deserialising every message."""
     found: dict[str, list[Any]] = {}
     for data in samples:
         for name, value in _fields(deserialise(data)):
@@ -71,12 +71,13 @@ def one_by_one(samples: Sequence[bytes], deserialise: Callable[[bytes], Any]) ->
 
 @cache
 def field_names(message_class: type) -> tuple[str, ...]:
-    """Names of a message's fields; its constants, which rosbags lists too, have a default."""
+    """Returns the names of a message's fields, without its constants."""
+    # rosbags lists constants as fields with a default
     return tuple(field.name for field in fields(message_class) if field.default is MISSING)
 
 
 def _fields(message: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Name and value of each field; nested numbers become one flat tuple."""
+    """Yields the name and value of each field; nested numbers become one flat tuple."""
     for name in field_names(message.__class__):
         value = getattr(message, name)
         if name == "header":
@@ -103,25 +104,25 @@ def _column(values: list[Any]) -> Any:
     return np.array(values) if len(lengths) == 1 else values
 
 
-# ---- all at once ----------------------------------------------------------------------------------------
+# ---- by layout ----------------------------------------------------------------------------------------
 
 
 class _UnlikeError(Exception):
-    """Messages that have to be deserialised one by one."""
+    """Messages that must be deserialised one by one."""
 
 
 @dataclass
 class _Layout:
-    """Where the fields of one message lie, by its bytes.
+    """Layout of the fields of one serialised message.
 
     Attributes:
-        places: path, ROS type ("string" for texts), offset and number of elements (None: a scalar) of each field.
-        lengths: offsets and values of all lengths of strings and sequences, which settle where everything lies.
+        entries: path, ROS type ("string" for texts), offset and number of elements (None: a scalar) of each field.
+        lengths: offset and value of each length of a string or sequence; they determine all other offsets.
     """
 
     data: bytes
     types: Typestore
-    places: list[tuple[tuple[str, ...], str, int, int | None]] = field(default_factory=list)
+    entries: list[tuple[tuple[str, ...], str, int, int | None]] = field(default_factory=list)
     lengths: list[tuple[int, int]] = field(default_factory=list)
     offset: int = 4
 
@@ -130,46 +131,47 @@ class _Layout:
             if node == Nodetype.NAME:
                 self.walk(str(argument), (*path, name))
             elif node == Nodetype.BASE:
-                self._place((*path, name), str(argument[0]), None)
+                self._add_entry((*path, name), str(argument[0]), None)
             else:
                 element: Any = argument[0]
                 if element[0] != Nodetype.BASE or element[1][0] == "string":
                     raise _UnlikeError
-                count = self._length() if node == Nodetype.SEQUENCE else int(argument[1])  # type: ignore[call-overload]
-                self._place((*path, name), str(element[1][0]), count)
+                is_sequence = node == Nodetype.SEQUENCE
+                count = self._read_length() if is_sequence else int(argument[1])  # type: ignore[call-overload]
+                self._add_entry((*path, name), str(element[1][0]), count)
 
-    def _aligned(self, size: int) -> None:
+    def _align(self, size: int) -> None:
         self.offset += -(self.offset - 4) % size
 
-    def _length(self) -> int:
-        self._aligned(4)
+    def _read_length(self) -> int:
+        self._align(4)
         count = int.from_bytes(self.data[self.offset : self.offset + 4], "little")
         self.lengths.append((self.offset, count))
         self.offset += 4
         return count
 
-    def _place(self, path: tuple[str, ...], kind: str, count: int | None) -> None:
+    def _add_entry(self, path: tuple[str, ...], kind: str, count: int | None) -> None:
         if kind == "string":
-            length = self._length()
+            length = self._read_length()
             if length == 0:
                 raise _UnlikeError
-            self.places.append((path, kind, self.offset, length - 1))
+            self.entries.append((path, kind, self.offset, length - 1))
             self.offset += length
             return
         if kind not in _PRIMITIVES:
             raise _UnlikeError
         size = _PRIMITIVES[kind].itemsize
         if count != 0:
-            self._aligned(size)
-        self.places.append((path, kind, self.offset, count))
+            self._align(size)
+        self.entries.append((path, kind, self.offset, count))
         self.offset += size * (1 if count is None else count)
 
 
 def _table(samples: list[bytes], kind: str, types: Typestore) -> tuple[list[bool], Columns]:
-    """Which of these messages of one size are laid out as the first, and their columns."""
+    """Finds the messages, all of one size, with the layout of the first (bool each), and returns their columns."""
     layout = _Layout(bytes(samples[0]), types)
     layout.walk(kind)
-    if not layout.offset <= len(layout.data) <= layout.offset + 3:  # a writer may fill up to a multiple of four
+    if not layout.offset <= len(layout.data) <= layout.offset + 3:  # a writer may pad to a multiple of four
         raise _UnlikeError
     table = np.frombuffer(bytearray().join(samples), dtype=np.uint8).reshape(len(samples), -1)
     fixed = [0, 1] + [offset + i for offset, _ in layout.lengths for i in range(4)]
@@ -185,7 +187,7 @@ def _table(samples: list[bytes], kind: str, types: Typestore) -> tuple[list[bool
 
     found: Columns = {}
     nested: dict[str, list[np.ndarray]] = {}
-    for path, kind, offset, count in layout.places:
+    for path, kind, offset, count in layout.entries:
         name = path[0]
         if kind == "string":
             if len(path) == 1:
@@ -198,7 +200,7 @@ def _table(samples: list[bytes], kind: str, types: Typestore) -> tuple[list[bool
             found[name] = _scalars(values(offset, kind, 1)[:, 0])
         elif count is None and (name == "header" or kind == "float64"):
             if not nested.get(name):
-                found["stamp" if name == "header" else name] = None  # keeps its place
+                found["stamp" if name == "header" else name] = None  # keeps the order of the fields
             nested.setdefault(name, []).append(values(offset, kind, 1)[:, 0])
         else:
             raise _UnlikeError
@@ -212,7 +214,7 @@ def _table(samples: list[bytes], kind: str, types: Typestore) -> tuple[list[bool
 
 
 def _scalars(values: np.ndarray) -> np.ndarray:
-    """As NumPy makes an array of Python's numbers."""
+    """Converts numbers to the type of an array that NumPy makes of Python's numbers."""
     if values.dtype.kind in "iu":
         if values.dtype == np.uint64 and (values >> np.uint64(63)).any():
             raise _UnlikeError
@@ -221,7 +223,7 @@ def _scalars(values: np.ndarray) -> np.ndarray:
 
 
 def _merged(parts: list[tuple[list[int], Any]], n: int) -> Any:
-    """One column of those of groups of rows."""
+    """Merges the columns of groups of rows into one column of n rows."""
     first = parts[0][1]
     if isinstance(first, np.ndarray) and all(values.shape[1:] == first.shape[1:] for _, values in parts):
         column = np.empty((n, *first.shape[1:]), first.dtype)

@@ -1,4 +1,4 @@
-"""Two recordings of one experiment, message by message: equal bit for bit, and if not, where and by how much."""
+"""Comparison of two recordings of one experiment, message by message and bit by bit."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from haptic_bags.bag_columns import field_names
 from haptic_bags.bags import typestore
 from haptic_bags.recording import DEVICE_STATE, SIMULATION_STATE, Key, Recording
 
-#: fields that hold times measured on the wall clock, which no replay can repeat
+#: fields with times measured on the wall clock, which differ in every replay
 WALL_CLOCK_FIELDS = {"haptic_msgs/msg/SolverStatistics": ("solve_time",)}
 
 
 @dataclass
 class FieldDifference:
-    """How one field differs.
+    """Differences of one field between two recordings.
 
     Attributes:
-        ticks: messages in which it differs.
-        largest: largest absolute difference of an entry, in the field's unit; None where it has no number.
-        rms: root of the mean over all compared messages of the difference's squared norm, in the field's unit.
-        unlike: messages in which it cannot be subtracted (a text, a truth value, another length, not finite).
+        ticks: number of messages in which the field differs.
+        largest: largest absolute difference of an entry, in the field's unit; None if no difference can be computed.
+        rms: root of the mean, over all compared messages, of the squared norm of the difference, in the field's unit.
+        unlike: number of messages whose values cannot be subtracted (text, truth value, other length, not finite).
     """
 
     ticks: int = 0
@@ -34,7 +34,7 @@ class FieldDifference:
     squares: float = field(default=0.0, repr=False)
 
     def add(self, difference: np.ndarray | None) -> None:
-        """Takes the difference of one message; None where there is none to compute."""
+        """Adds the difference of one message; None if it cannot be computed."""
         self.ticks += 1
         if difference is None:
             self.unlike += 1
@@ -45,15 +45,15 @@ class FieldDifference:
 
 @dataclass
 class TopicComparison:
-    """What two recordings of a topic have in common.
+    """Result of comparing two recordings of a topic.
 
     Attributes:
         type: message type.
-        recorded, replayed: number of messages of each.
-        compared: messages of the same tick (and source) in both.
-        differing: those of them that are not equal bit for bit.
-        first: tick of the first that differs; None if none does.
-        fields: those that differ.
+        recorded, replayed: number of messages in each recording.
+        compared: number of ticks (and sources) with a message in both recordings.
+        differing: number of compared messages that are not equal bit for bit.
+        first: tick of the first message that differs; None if none does.
+        fields: differences by name of the field; fields without a difference are absent.
         left_out: fields that were not compared.
     """
 
@@ -68,19 +68,19 @@ class TopicComparison:
 
     @property
     def equal(self) -> bool:
-        """Everything that could be compared is equal bit for bit, and there was something."""
+        """True if at least one message was compared and all compared messages are equal bit for bit."""
         return self.compared > 0 and not self.differing
 
 
 def compare_topic(kind: str, recorded: Mapping[Key, bytes], replayed: Mapping[Key, bytes]) -> TopicComparison:
-    """Compares the messages of one topic that both have.
+    """Compares the messages of one topic that are in both recordings.
 
-    Bits are compared field by field: the padding between them says nothing. NaN equals NaN.
+    The bits of the fields are compared, not the padding between fields. NaN equals NaN.
 
     Args:
         kind: message type.
         recorded: serialised messages by tick and source.
-        replayed: likewise. If each comes from one source alone, sources may have different names.
+        replayed: serialised messages by tick and source. If each recording has one source, its name may differ.
     """
     recorded, replayed = _same_keys(recorded, replayed)
     left_out = WALL_CLOCK_FIELDS.get(kind, ())
@@ -121,7 +121,7 @@ def _without(message: Any, names: tuple[str, ...]) -> Any:
 
 
 def leaves(message: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Name and value of every field; vectors and quaternions are arrays, a stamp is in nanoseconds."""
+    """Yields the name and value of every field; vectors and quaternions are arrays, a stamp is in nanoseconds."""
     for name in field_names(message.__class__):
         value, full = getattr(message, name), prefix + name
         if hasattr(value, "sec") and hasattr(value, "nanosec"):
@@ -143,7 +143,7 @@ def _same_bits(a: Any, b: Any) -> bool:
 
 
 def _difference(a: Any, b: Any) -> np.ndarray | None:
-    """b - a; None where they are no numbers, of another length, or differ by something not finite."""
+    """Computes b - a; None if the values are not numbers, differ in shape, or the difference is not finite."""
     one, other = np.asarray(a), np.asarray(b)
     if one.dtype.kind not in "iuf" or other.dtype.kind not in "iuf" or one.shape != other.shape:
         return None
@@ -158,7 +158,7 @@ def _difference(a: Any, b: Any) -> np.ndarray | None:
 
 
 def compare_recordings(recorded: Recording, replayed: Recording) -> dict[str, TopicComparison]:
-    """Compares the topics of the rendering nodes that both recordings have, in the order of their names."""
+    """Compares the rendering nodes' topics that are in both recordings, in alphabetical order."""
     skipped = (DEVICE_STATE, SIMULATION_STATE)
     topics = sorted(recorded.messages.keys() & replayed.messages.keys())
     return {
@@ -169,7 +169,7 @@ def compare_recordings(recorded: Recording, replayed: Recording) -> dict[str, To
 
 
 def device_differs(recorded: Recording, replayed: Recording) -> str:
-    """Says where the replayed device is not the recorded one; empty where it is, as it must be."""
+    """Describes where the replayed device differs from the recorded one; empty if it does not, as a replay requires."""
     played = set(recorded.played)
     for topic, kind in recorded.types.items():
         if kind not in (DEVICE_STATE, SIMULATION_STATE) or topic not in recorded.messages:

@@ -1,4 +1,4 @@
-"""Writes bags so that a recorder that is killed, or whose disk fills up, loses a bounded part."""
+"""A bag writer that bounds the loss when the recorder is killed or its disk fills up."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 import yaml
 from rosbags.rosbag2 import StoragePlugin, Writer
 
-#: what is older than this has been handed to the operating system [s]
+#: longest time before a message is handed to the operating system [s]
 FLUSH_INTERVAL = 0.5
 
-#: stands in a bag that is being written, or was not closed; holds its custom data
+#: file with the custom data of a bag that is being written or was not closed
 UNFINISHED = "unfinished.yaml"
 
 
 class BagWriter(Writer):
-    """A rosbag2 directory with one MCAP file; whole chunks of it are written at least every `FLUSH_INTERVAL`.
+    """Writer of a rosbag2 directory with one MCAP file; complete chunks are written at least every `FLUSH_INTERVAL`.
 
-    A process that dies loses the messages of the last interval; `repair` closes what it leaves. An OSError of any
-    method says that the bag cannot be written to; `abort` then leaves it as it is.
+    A process that dies loses the messages of the last interval; `haptic_bags.repair` closes its bag. If any method
+    raises OSError, the bag cannot be written to; `abort` then leaves it unclosed.
 
     Args:
         path: directory of the bag, which must not exist.
-        custom: values that are kept beside the data.
+        custom: texts that are stored in the metadata.
     """
 
     def __init__(self, path: Path, custom: Mapping[str, str]) -> None:
@@ -45,7 +45,10 @@ class BagWriter(Writer):
         self.flush()
 
     def flush(self) -> None:
-        """Writes what waits in memory, if it is time; to be called now and then where no messages come."""
+        """Writes the messages in memory to the file if `FLUSH_INTERVAL` has passed since the last flush.
+
+        `write` calls it; a recorder calls it as well while no messages arrive.
+        """
         now = time.monotonic()
         if now - self._flushed < FLUSH_INTERVAL:
             return
@@ -60,5 +63,5 @@ class BagWriter(Writer):
         (self.path / UNFINISHED).unlink()
 
     def abort(self) -> None:
-        with suppress(OSError):  # the file's own buffer cannot be written, either
+        with suppress(OSError):  # the buffer of the file cannot be written, either
             super().abort()

@@ -1,4 +1,4 @@
-"""Bags in the rosbag2 layout (metadata.yaml and MCAP): message types, reading as arrays."""
+"""Reading of bags in the rosbag2 layout (metadata.yaml and MCAP) as arrays, with their message types."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from haptic_core.messages import detail_of
 from haptic_files import FileError, check_file, kind_of, read_yaml
 
 TICK_EVENT = "haptic_msgs/msg/TickEvent"
-#: longest metadata of a bag; a run's are of a few thousand [bytes]
+#: largest metadata file of a bag; a run's has a few thousand [bytes]
 _MAX_METADATA = 2**20
 
 
 class BagError(HapticError):
-    """A bag that cannot be read, repaired, or given as a table.
+    """A bag that cannot be read, repaired, or converted to a table.
 
     Attributes:
         hint: advice to the user.
@@ -41,13 +41,17 @@ class BagError(HapticError):
 
 
 def repair_hint(path: Path) -> str:
-    """Returns the end of an error about a bag that was not closed: why, and the command that repairs it."""
+    """Returns the hint for a bag that was not closed: the cause, and the command that repairs it."""
     return f"of a recorder that was killed, or whose disk was full: ./haptics repair {path}"
 
 
 @cache
 def typestore() -> Typestore:
-    """ROS 2 Jazzy's message types and those of haptic_msgs."""
+    """Returns the store of the message types of ROS 2 Jazzy and haptic_msgs.
+
+    Raises:
+        HapticError: haptic_msgs is not built.
+    """
     store = get_typestore(Stores.ROS2_JAZZY)
     try:
         directory = Path(get_package_share_directory("haptic_msgs")) / "msg"
@@ -62,7 +66,7 @@ def typestore() -> Typestore:
 
 @dataclass(frozen=True)
 class Event:
-    """A recorded TickEvent with its values parsed, as `haptic_core.messages.detail_of` has them."""
+    """A recorded TickEvent with its values parsed by `haptic_core.messages.detail_of`."""
 
     tick: int
     source: str
@@ -75,10 +79,10 @@ class Bag:
 
     Attributes:
         path: directory of the bag.
-        custom: values that the recorder wrote beside the data (experiment, mode).
-        topics: per topic a dict of arrays, one row a message; poses are (n, 7), twists and wrenches
-            (n, 6), fixed-length lists (n, length), others lists of objects.
-        types: message type by topic, also of topics without a message.
+        custom: texts that the recorder wrote into the metadata (experiment, mode).
+        topics: columns by topic and field, one row per message: poses (n, 7), twists and wrenches (n, 6), lists of
+            equal length (n, length), other fields as lists of objects.
+        types: message type by topic, including topics without a message.
         events: TickEvents in the order of recording.
     """
 
@@ -99,11 +103,11 @@ class Bag:
                 for (topic, kind), rows in samples.items():
                     self.topics[topic] = present_names(kind, columns(rows, kind, reader.typestore))
                 self.custom = read_custom_data(path)
-        except Exception as error:  # a damaged file can fail anywhere in what reads it
+        except Exception as error:  # a damaged file can fail anywhere in the libraries that read it
             raise BagError(f"{path}: not a readable bag: {damage(error)}", repair_hint(path)) from None
 
     def parameters(self, source: str) -> dict[str, Any]:
-        """Parameters with which a node became active; empty if it never did."""
+        """Returns the parameters with which a node became active; empty if it never did."""
         return dict(self.started(source).get("parameters", {}))
 
     def ticks(
@@ -114,14 +118,14 @@ class Bag:
         shift: Mapping[str, int] | None = None,
         keep: Mapping[str, np.ndarray] | None = None,
     ) -> Ticks:
-        """Topics of a device at the ticks that all of them have.
+        """Aligns topics of a device at their common ticks.
 
         Args:
-            namespace: Of the device, for example ``/joystick``.
-            *topics: Names below it, for example ``device_state`` and ``friction/state``.
-            least: Fewest common ticks.
-            shift: By topic, what is added to its ticks, for an answer that acts later.
-            keep: By topic, which of its messages count (bool).
+            namespace: Namespace of the device, for example ``/joystick``.
+            *topics: Names below the namespace, for example ``device_state`` and ``friction/state``.
+            least: Smallest accepted number of common ticks.
+            shift: Number of ticks by topic that is added to its ticks, for an answer that acts later.
+            keep: Mask (bool) by topic of the messages that count.
 
         Raises:
             HapticError: A topic was not recorded, or there are too few common ticks.
@@ -133,7 +137,7 @@ class Bag:
         return Ticks.align(self.path, tables, least=least, shift=shift, keep=keep)
 
     def started(self, source: str) -> dict[str, Any]:
-        """All that a node said when it became active; empty if it never did."""
+        """Returns the event detail that a node published when it became active; empty if it never did."""
         for event in self.events:
             if event.source == source and event.kind == "state" and event.detail.get("state") == "active":
                 return event.detail
@@ -141,10 +145,10 @@ class Bag:
 
 
 def find_bag(path: Path) -> Path:
-    """Finds the bag that is meant: the directory itself, or the only bag of a run.
+    """Finds the bag of a path: the directory itself, or the only bag of a run.
 
     Raises:
-        BagError: a run has several.
+        BagError: the run has several bags.
     """
     bags = [] if (path / "metadata.yaml").exists() else sorted(path.glob("bag*/metadata.yaml"))
     if len(bags) > 1:
@@ -154,18 +158,18 @@ def find_bag(path: Path) -> Path:
 
 
 def damage(error: Exception) -> str:
-    """Describes in one line the error that reading a bag raised, of whatever class it is."""
+    """Describes in one line an error, of any class, that reading a bag raised."""
     words = " ".join(str(error).split())[:300]
     clear = isinstance(error, (AnyReaderError, FileError, HapticError, OSError))
     return words if clear else f"{type(error).__name__}: {words}"
 
 
 def check_bag(path: Path) -> None:
-    """Checks a bag before a library opens it: regular files, metadata, and what its MCAP files state.
+    """Checks the files, the metadata and the MCAP records of a bag before a library opens it.
 
     Raises:
         FileError: a file is not regular, or the metadata are not YAML or too long.
-        HapticError: the metadata ask for what is not read, or see `haptic_bags.mcap_checks.check_mcap`.
+        HapticError: the metadata state a compression or name a file twice, or as `haptic_bags.mcap_checks.check_mcap`.
     """
     for file in sorted(path.glob("*")):
         check_file(file, max_size=math.inf)
@@ -184,7 +188,7 @@ def check_bag(path: Path) -> None:
 
 
 def opened(path: Path) -> AnyReader:
-    """A reader of a checked bag, to be entered; raises as `check_bag`."""
+    """Checks a bag and returns a reader of it, a context manager that opens the files; raises as `check_bag`."""
     check_bag(path)
     return AnyReader([path], default_typestore=typestore())
 
@@ -199,6 +203,6 @@ def read_custom_data(path: Path) -> dict[str, str]:
 
 
 def parse_event(message: Any) -> Event:
-    """Parses a TickEvent of either layout, as rosbags reads it; raises InputError where its content is damaged."""
+    """Parses a TickEvent of either layout, as rosbags reads it; raises InputError if its content is damaged."""
     message = upgraded(message, typestore())
     return Event(int(message.tick), message.source, message.kind, detail_of(message))

@@ -1,7 +1,7 @@
-"""Checks an MCAP file before a library reads it: what it states must fit the file, and a bounded memory.
+"""Checks of an MCAP file before a library reads it: sizes and definitions must fit the file and limits of memory.
 
-The libraries trust the sizes that a file states: they would unpack a chunk of a few bytes to gigabytes, and write code
-for a message definition with a million strings. Packed chunks are unpacked piece by piece here.
+The libraries trust the sizes that a file states: they would decompress a chunk of a few bytes to gigabytes, and
+generate code for a message definition with a million strings. These checks decompress chunks piece by piece.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from rosbags.typesys import TypesysError, get_types_from_idl, get_types_from_msg
 from haptic_core.errors import HapticError, shortened
 
 MAGIC = b"\x89MCAP0\r\n"
-#: largest chunk that is unpacked [bytes]; the recorder writes some of 1e6
+#: largest size of a decompressed chunk [bytes]; the recorder writes chunks of 1e6
 MAX_CHUNK = 2**28
-#: a file may unpack to this many bytes, and more by its own size times the ratio
+#: a file may decompress to `MAX_UNPACKED` [bytes] plus `MAX_RATIO` times its own size
 MAX_UNPACKED, MAX_RATIO = 2**28, 100
-#: longest text of all message definitions; the suite's have 1e5 [characters]
+#: largest total length of all message definitions; the suite's have 1e5 [characters]
 MAX_DEFINITIONS = 2**19
-#: most values of a message, an array of numbers being one; the library writes code for each
+#: largest number of values of a message, an array of numbers counting as one; the library generates code for each
 MAX_VALUES = 4096
-#: LZ4 packs no better than this
+#: bound of the compression ratio of LZ4
 _LZ4_RATIO = 255
 _LZ4_MAGIC, _LZ4_HAS_SIZE = b"\x04\x22\x4d\x18", 0x08
 _PIECE = 2**20
@@ -44,15 +44,15 @@ Record = tuple[int, int, memoryview]
 
 
 class DamagedFileError(HapticError, ValueError):
-    """An MCAP file that states what is not so, or more than is read."""
+    """An MCAP file whose records contradict each other or exceed a limit."""
 
 
 def check_mcap(path: Path) -> None:
     """Checks records, chunks, index and message definitions of a file.
 
     Raises:
-        DamagedFileError: a record is not whole, sizes differ from those that are stated or exceed a limit, or a message
-            definition is none, refers to itself, or describes too many values.
+        DamagedFileError: a record is incomplete, a size differs from the stated one or exceeds a limit, or a message
+            definition cannot be parsed, refers to itself, or describes too many values.
         OSError: the file cannot be read.
     """
     with path.open("rb") as stream:
@@ -71,32 +71,32 @@ def check_mcap(path: Path) -> None:
 
 
 def records(data: memoryview, start: int) -> Iterator[Record]:
-    """All records from an offset on that are there as a whole."""
-    place = start
-    while place + 9 <= len(data):
-        opcode, length = struct.unpack_from("<BQ", data, place)
-        if length > len(data) - place - 9:
+    """Yields the records from an offset on, up to the first incomplete one."""
+    offset = start
+    while offset + 9 <= len(data):
+        opcode, length = struct.unpack_from("<BQ", data, offset)
+        if length > len(data) - offset - 9:
             return
-        yield place, opcode, data[place + 9 : place + 9 + length]
-        place += 9 + length
+        yield offset, opcode, data[offset + 9 : offset + 9 + length]
+        offset += 9 + length
 
 
 def _check_records(data: memoryview) -> None:
     chunks: dict[int, tuple[str, int, int]] = {}
     schemas: list[Schema] = []
-    places, indexed, left = set(), set(), MAX_UNPACKED + MAX_RATIO * len(data)
+    offsets, indexed, left = set(), set(), MAX_UNPACKED + MAX_RATIO * len(data)
     end = len(MAGIC)
-    for place, opcode, content in records(data, end):
-        end = place + 9 + len(content)
+    for offset, opcode, content in records(data, end):
+        end = offset + 9 + len(content)
         if opcode != Opcode.MESSAGE:
-            places.add(place)
+            offsets.add(offset)
         if opcode == Opcode.CHUNK:
             chunk = Chunk.read(_stream(content))
             unpacked = check_chunk(chunk)
             left -= len(unpacked)
             if left < 0:
                 raise DamagedFileError(f"unpacks to more than {MAX_RATIO} times its size")
-            chunks[place] = chunk.compression, len(chunk.data), chunk.uncompressed_size
+            chunks[offset] = chunk.compression, len(chunk.data), chunk.uncompressed_size
             schemas += _schemas_in(memoryview(unpacked))
         elif opcode == Opcode.CHUNK_INDEX:
             index = ChunkIndex.read(_stream(content))
@@ -108,7 +108,7 @@ def _check_records(data: memoryview) -> None:
             schemas.append(Schema.read(_stream(content)))
         elif opcode == Opcode.FOOTER:
             summary = Footer.read(_stream(content)).summary_start
-            if summary and summary not in places:
+            if summary and summary not in offsets:
                 raise DamagedFileError(f"the summary is not at byte {summary}, where the file states it")
             break
     else:
@@ -117,10 +117,10 @@ def _check_records(data: memoryview) -> None:
 
 
 def check_chunk(chunk: Chunk) -> bytes:
-    """Unpacks a chunk whose size is as stated, and no more than `MAX_CHUNK`; its checksum is not checked.
+    """Decompresses a chunk and checks its size; its checksum is not checked.
 
     Raises:
-        DamagedFileError: it does not, or its compression is unknown.
+        DamagedFileError: the size is not the stated one or exceeds `MAX_CHUNK`, or the compression is unknown.
     """
     stated, packed = chunk.uncompressed_size, chunk.data
     if stated > MAX_CHUNK:
@@ -144,7 +144,7 @@ def check_chunk(chunk: Chunk) -> bytes:
 
 
 def _unpacked(packed: bytes, stated: int) -> bytes:
-    """All frames of zstd, unpacked until there is more than stated."""
+    """Decompresses all frames of zstd, but stops once the result is longer than stated [bytes]."""
     found = bytearray()
     try:
         with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as reader:
@@ -183,12 +183,13 @@ def check_definition(name: str, encoding: str, text: str) -> None:
     """Checks the definition of a message type and of the types in it.
 
     Args:
-        name: of the type, as haptic_msgs/msg/DeviceState.
+        name: name of the type, as haptic_msgs/msg/DeviceState.
         encoding: "ros2msg"; "ros2idl", "omgidl".
-        text: of the definition.
+        text: text of the definition.
 
     Raises:
-        DamagedFileError: it is none, a type has itself as a part, or a message has more than `MAX_VALUES` values.
+        DamagedFileError: the text is no definition, a type contains itself, or a message has more than `MAX_VALUES`
+            values.
     """
     subject = f"message definition {shortened(name, 60)[1:-1]}"
     if len(text) > MAX_DEFINITIONS:
@@ -204,7 +205,10 @@ def check_definition(name: str, encoding: str, text: str) -> None:
 
 
 def _values(kind: str, types: Mapping[str, Any], counted: dict[str, int], subject: str) -> int:
-    """Values of a message of a type, each element of a fixed array of texts or messages being one."""
+    """Counts the values of a message of a type, those of each element of a fixed array of texts or messages.
+
+    The count stops at `MAX_VALUES` + 1. An array of numbers and a sequence count as one element.
+    """
     if kind in counted:
         if not counted[kind]:
             raise DamagedFileError(f"{subject}: a message has itself as a part")

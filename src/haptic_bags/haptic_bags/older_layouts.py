@@ -1,7 +1,7 @@
-"""Bags that were recorded with older definitions of the messages.
+"""Support for bags that were recorded with older definitions of the messages.
 
-Events had JSON in the field `detail` before TickEvent had `values`. Fields of Scene had names in the plural; the layout
-of its bytes is the same.
+Older events have JSON in the field `detail` instead of `values`. Older fields of Scene have names in the plural; the
+layout of their bytes is the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rosbags.typesys.store import Typestore
 from haptic_core.errors import InputError
 from haptic_core.messages import event_texts
 
-#: by message type, present names of fields by their older ones
+#: present name of a field by message type and older name
 _RENAMED = {
     "haptic_msgs/msg/Scene": {"names": "name", "shapes": "shape", "sizes": "size", "masses": "mass", "meshes": "mesh"}
 }
@@ -23,14 +23,14 @@ _TICK_EVENT, _KEY_VALUE = "haptic_msgs/msg/TickEvent", "diagnostic_msgs/msg/KeyV
 
 
 def upgraded(event: Any, types: Typestore) -> Any:
-    """Gives a TickEvent the present layout; one that has it is returned as it is.
+    """Converts a TickEvent to the present layout; returns the event itself if it has that layout.
 
     Args:
-        event: As rosbags reads it with the bag's own definition of the type.
-        types: Present definitions.
+        event: TickEvent as rosbags reads it with the bag's own definition of the type.
+        types: Store with the present definitions.
 
     Raises:
-        InputError: The detail is no JSON object.
+        InputError: The detail is not a JSON object.
     """
     if not hasattr(event, "detail"):
         return event
@@ -45,6 +45,6 @@ def upgraded(event: Any, types: Typestore) -> Any:
 
 
 def present_names(kind: str, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Gives columns of messages of a type, as haptic_msgs/msg/Scene, the present names of their fields."""
+    """Renames columns of messages of a type, as haptic_msgs/msg/Scene, from older to present names of fields."""
     renamed = _RENAMED.get(kind, {})
     return {renamed.get(name, name): column for name, column in columns.items()}

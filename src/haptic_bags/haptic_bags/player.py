@@ -1,4 +1,4 @@
-"""Plays a bag's device to rendering nodes: tick by tick, each after all answers to the one before."""
+"""Node that plays the recorded device of a bag to rendering nodes, each tick after all answers to the tick before."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from haptic_msgs.msg import DeviceCommand, DeviceState, SimulationState, TickEve
 #: rate of /clock [Hz]
 _CLOCK_RATE = 30.0
 
-#: the services through which a recorded change is made again
+#: services that repeat a recorded change
 _SERVICES = {
     "reset": Trigger,
     "get_parameter_types": GetParameterTypes,
@@ -41,10 +41,10 @@ _SERVICES = {
 
 
 class Player(SuiteNode):
-    """Stands in the device's place: publishes its recorded messages as they are, with their stamps.
+    """Replaces the device: publishes its recorded messages unchanged, with their stamps.
 
-    What acted between ticks in the recording is done again before the same tick: changes of parameters and
-    resets of the sources by their services, the device's own events are published.
+    Recorded events between ticks are repeated before the same tick: the player calls the services of the sources for
+    changes of parameters and resets, and publishes the device's own events.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -62,7 +62,7 @@ class Player(SuiteNode):
         self.recording = built
 
     def reset(self) -> None:
-        """Nothing to reset: what was recorded stays."""
+        """Does nothing: the recording stays as it is."""
 
     def configure(self) -> None:
         super().configure()
@@ -72,11 +72,12 @@ class Player(SuiteNode):
             raise HapticError(f"parameter period: expected the recording's {first.period:g} [s], got {p['period']:g}")
         self._joints = len(first.joint_position)
         self._collector = CommandCollector(p["sources"], self._joints)
-        truths = [topic for topic in recording.messages if recording.types[topic] == SIMULATION_STATE]
+        truth_topics = [topic for topic in recording.messages if recording.types[topic] == SIMULATION_STATE]
         qos = tick_qos("lockstep")
         self._players = [(self.create_lifecycle_publisher(DeviceState, "device_state", qos), recording.clock)]
-        if truths:
-            self._players.append((self.create_lifecycle_publisher(SimulationState, "simulation_state", qos), truths[0]))
+        if truth_topics:
+            truth_publisher = self.create_lifecycle_publisher(SimulationState, "simulation_state", qos)
+            self._players.append((truth_publisher, truth_topics[0]))
         self._clocks = self.create_lifecycle_publisher(Clock, "/clock", clock_qos())
         self._clock_ticks = self.ticks_between(_CLOCK_RATE)
         self._commands = self.create_subscription(DeviceCommand, "device_command", self._on_command, qos, raw=True)
@@ -99,7 +100,7 @@ class Player(SuiteNode):
         self._start_handshake.begin([publisher for publisher, _ in self._players], also=self._missing_services)
 
     def deactivate(self) -> None:
-        """Waits until what was published has arrived."""
+        """Ends the replay and waits until the subscribers have received all published messages."""
         self._start_handshake.cancel()
         self.publish_event(TickEvent.KIND_STATE, {"state": "inactive", "ticks": self.tick + 1})
         self._status.end("the replay has ended")
@@ -131,7 +132,7 @@ class Player(SuiteNode):
     # ---- ticks ------------------------------------------------------------------------------------
 
     def spin(self, executor: Executor) -> None:
-        """Waits for the sources, then plays the recording to its end."""
+        """Waits for the sources, then plays the recording to its end, or until a stop is requested."""
         while not stop_requested() and not (self.active and self._start_handshake.is_complete()):
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
         if stop_requested():
@@ -139,15 +140,15 @@ class Player(SuiteNode):
         self._check_sources()
         recording, sources = self.recording, self.parameters["sources"]
         changes = {id(event) for event in recording.changes(sources)}
-        acts = deque(
+        actions = deque(
             recorded
             for recorded in recording.events
             if id(recorded.event) in changes or recorded.event.source == recording.device
         )
         played, start = recording.played, time.monotonic()
         for tick in played:
-            while acts and acts[0].event.tick <= tick:
-                self._act(executor, *_parts(acts.popleft()))
+            while actions and actions[0].event.tick <= tick:
+                self._act(executor, *_event_and_data(actions.popleft()))
             self.tick = tick
             self._collector.expect(tick)
             for publisher, topic in self._players:
@@ -155,18 +156,18 @@ class Player(SuiteNode):
                 if data is not None:
                     self.publish_tick(publisher, data)
             self._publish_clock(tick)
-            if not self._answered(executor):
+            if not self._wait_for_answers(executor):
                 return
             if self.report_diagnostics():
                 self._show_progress(played[-1])
-        while acts:
-            self._act(executor, *_parts(acts.popleft()))
+        while actions:
+            self._act(executor, *_event_and_data(actions.popleft()))
         elapsed = time.monotonic() - start
         self.get_logger().info(f"{len(played)} ticks replayed in {elapsed:.2f} s ({len(played) / elapsed:.0f} ticks/s)")
         self.finished = True
 
     def _publish_clock(self, tick: int) -> None:
-        """Publishes the recorded time of a tick, at a display's rate."""
+        """Publishes the recorded time of a tick, at display rate."""
         data = self.recording.messages[self.recording.clock].get((tick, ""))
         if tick % self._clock_ticks == 0 and data is not None and self._clocks.get_subscription_count():
             self._clocks.publish(Clock(clock=deserialize_message(data, DeviceState).header.stamp))
@@ -179,11 +180,11 @@ class Player(SuiteNode):
             if error.kind == "wrong length":
                 self._misfit = f"{error}; the recorded device has {self._joints} joints"
 
-    def _answered(self, executor: Executor) -> bool:
-        """Serves callbacks until all sources have answered the tick; False where a stop was requested.
+    def _wait_for_answers(self, executor: Executor) -> bool:
+        """Serves callbacks until all sources have answered the tick; returns False if a stop was requested.
 
         Raises:
-            HapticError: an answer does not fit the recorded device, or does not come in time.
+            HapticError: an answer does not fit the recorded device, or does not arrive in time.
         """
         since, timeout = time.monotonic(), self.parameters["answer_timeout"]
         while not self._collector.complete:
@@ -198,7 +199,7 @@ class Player(SuiteNode):
         return True
 
     def _show_progress(self, last: int) -> None:
-        """Says about every five seconds how far the replay is."""
+        """Logs the progress of the replay about every five seconds."""
         self._seconds += 1
         if self._seconds % 5 == 0:
             self.get_logger().info(f"tick {self.tick} of {last + 1}")
@@ -218,7 +219,7 @@ class Player(SuiteNode):
         request = SetParametersAtomically.Request()
         for name, value in event.detail.items():
             asked = GetParameterTypes.Request(names=[name])
-            kinds = self._call(executor, event, "get_parameter_types", asked).types  # JSON has one kind of number
+            kinds = self._call(executor, event, "get_parameter_types", asked).types  # JSON has one type of number
             self._check(event, any(kinds), f"parameter {name}: unknown")
             parameter = Parameter(name, Parameter.Type(kinds[0]), value)
             request.parameters.append(parameter.to_parameter_msg())
@@ -226,7 +227,7 @@ class Player(SuiteNode):
         self._check(event, result.successful, result.reason)
 
     def _call(self, executor: Executor, event: Event, name: str, request: Any) -> Any:
-        """Calls a service of the event's source and serves callbacks until it has answered."""
+        """Calls a service of the event's source and serves callbacks until the result arrives."""
         timeout = self.parameters["answer_timeout"]
         end = time.monotonic() + timeout
         future = self._change_clients[event.source, name].call_async(request)
@@ -242,10 +243,10 @@ class Player(SuiteNode):
             raise HapticError(f"source {event.source}: {event.kind} before tick {event.tick} refused: {reason}")
 
 
-def _parts(recorded: Any) -> tuple[Event, bytes]:
+def _event_and_data(recorded: Any) -> tuple[Event, bytes]:
     return recorded.event, recorded.data
 
 
 def main() -> None:
-    """Entry point of the executable player."""
+    """Runs the executable player."""
     process.main(Player)

@@ -1,4 +1,4 @@
-"""Records an experiment's topics into a bag and loses nothing, or says what is missing."""
+"""Node that records the topics of an experiment into a bag, and reports all ticks that are missing."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from haptic_core.suite_node import SuiteNode
 from haptic_launch.experiments import Experiment, load_experiment
 from haptic_msgs.msg import PassivityState, TickBundle
 
-#: longest time that the end waits for publishers that do not leave [s]; ROS 2's launch kills 10 s after SIGINT
+#: longest wait at the end for publishers that do not stop [s]; ROS 2's launch kills 10 s after SIGINT
 _DRAIN_TIMEOUT = 7.0
 
-#: silence after which they are taken for dead: DDS knows a killed process for 20 s more [s]
+#: silence after which the publishers are taken for dead [s]; DDS lists a killed process for another 20 s
 _SILENCE = 3.0
 
-#: silence after which nothing waits in the subscriptions any more, once no publisher is left: while ticks are missing
-#: that the device has counted, and otherwise [s]
+#: silence after which the subscriptions are empty once no publisher is left [s]: while ticks that the device has
+#: counted are missing, and otherwise
 _LATE, _QUIET = 1.0, 2.0 * SPIN_TIMEOUT
 
 _TICK_EVENT, PASSIVITY = "haptic_msgs/msg/TickEvent", "haptic_msgs/msg/PassivityState"
@@ -43,20 +43,27 @@ _TRUTH = "haptic_msgs/msg/SimulationState"
 
 
 def stamp_of(data: bytes) -> int:
-    """The header's stamp [ns] of a serialised message that starts with a std_msgs/Header."""
+    """Returns the stamp [ns] of a serialised message that starts with a std_msgs/Header."""
     seconds, nanoseconds = struct.unpack_from("<iI", data, 4)
     return int(seconds) * 1_000_000_000 + int(nanoseconds)
 
 
 def tick_of(data: bytes) -> int:
-    """The field `tick` (uint64 behind the header) of a serialised message."""
+    """Returns the field `tick` (uint64 after the header) of a serialised message."""
     (length,) = struct.unpack_from("<I", data, 12)
     return int(struct.unpack_from("<Q", data, 4 + ((12 + length + 7) & ~7))[0])
 
 
 @dataclass
 class TickLog:
-    """Which ticks of one topic came: the last one and the gaps. A tick has come when all its writers' messages have."""
+    """Ticks of one topic that were received. A tick counts once the messages of all its writers have arrived.
+
+    Attributes:
+        last: last tick; -1 before the first.
+        gaps: ranges of missing ticks before `last`, first and last tick of each.
+        repeated: number of ticks that were received again.
+        writers: number of nodes that publish a message in each tick.
+    """
 
     last: int = -1
     gaps: list[tuple[int, int]] = field(default_factory=list)
@@ -65,7 +72,7 @@ class TickLog:
     _begun: Counter[int] = field(default_factory=Counter)
 
     def add(self, tick: int) -> None:
-        """Takes the next tick."""
+        """Adds the tick of a message."""
         if self.writers > 1 and tick > self.last:
             self._begun[tick] += 1
             if self._begun[tick] < self.writers:
@@ -78,18 +85,18 @@ class TickLog:
         self.last = max(self.last, tick)
 
     def missing_until(self, end: int) -> list[tuple[int, int]]:
-        """Ranges of ticks that are missing up to and with `end`."""
+        """Returns the ranges of missing ticks up to and including `end`."""
         return self.gaps + ([(self.last + 1, end)] if self.last < end else [])
 
 
 def ranges_text(ranges: list[tuple[int, int]]) -> str:
-    """Ranges of ticks as a person reads them, the first five."""
+    """Formats ranges of ticks as text: the first five, and the number of the others."""
     text = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in ranges[:5])
     return text + (f" and {len(ranges) - 5} more ranges" if len(ranges) > 5 else "")
 
 
 class Recorder(SuiteNode):
-    """Subscribes to all topics of an experiment in serialised form and writes them as they come."""
+    """Subscribes to all topics of an experiment in serialised form and writes the messages in the order of arrival."""
 
     def __init__(self, **node_options: Any) -> None:
         self._writer: BagWriter | None = None
@@ -102,7 +109,7 @@ class Recorder(SuiteNode):
         self.experiment = built
 
     def reset(self) -> None:
-        """Nothing to reset: what was recorded stays."""
+        """Does nothing: recorded messages stay in the bag."""
 
     def configure(self) -> None:
         super().configure()
@@ -119,15 +126,15 @@ class Recorder(SuiteNode):
             topic: TickLog(writers=self.experiment.writers(kind))
             for topic, kind in self.experiment.recorded.every_tick.items()
         }
-        self._messages, self._told_ticks = 0, 0
+        self._messages, self._reported_ticks = 0, 0
         bundled = self.parameters["layout"] == "composed"
-        self._takers: dict[str, Callable[[bytes], None]] = {}
+        self._topic_callbacks: dict[str, Callable[[bytes], None]] = {}
         self._topics: list[Any] = []
         self._broken = ""
         for topic, name in self.experiment.topics.items():
             self._subscribe(topic, name, bundled and topic in self.logs)
         for topic in self.experiment.passivity_topics:
-            self._subscribe_to_balance(topic, bundled)
+            self._subscribe_to_passivity(topic, bundled)
         if bundled:
             topic = self.experiment.clock.rpartition("/")[0] + "/tick_bundle"
             qos = recorder_qos()
@@ -141,7 +148,7 @@ class Recorder(SuiteNode):
         connection = self._connection(topic, name, latched)
         qos = latched_qos(EVENT_DEPTH) if latched else recorder_qos()
         callback = partial(self._on_message, connection, self.logs.get(topic), name == _TICK_EVENT)
-        self._takers[topic] = callback
+        self._topic_callbacks[topic] = callback
         if not bundled:
             self._topics.append(self.create_subscription(_message_class(name), topic, callback, qos, raw=True))
 
@@ -152,8 +159,8 @@ class Recorder(SuiteNode):
             self.reject(error.kind, f"not recorded: {error}")
             return
         for topic, sample in samples:
-            if topic in self._takers:
-                self._takers[topic](sample)
+            if topic in self._topic_callbacks:
+                self._topic_callbacks[topic](sample)
 
     def _connection(self, topic: str, name: str, latched: bool) -> Connection:
         assert self._writer is not None
@@ -161,8 +168,8 @@ class Recorder(SuiteNode):
             topic, name, typestore=typestore(), offered_qos_profiles=[_offered_qos(latched)]
         )
 
-    def _subscribe_to_balance(self, topic: str, bundled: bool) -> None:
-        """Of a topic that may stay silent: the bag knows of it from its first message on, which then is tick 0's."""
+    def _subscribe_to_passivity(self, topic: str, bundled: bool) -> None:
+        """Subscribes to a topic that may have no message: its first message, of tick 0, adds it to the bag."""
         connections: list[Connection] = []
 
         def on_message(data: bytes) -> None:
@@ -172,7 +179,7 @@ class Recorder(SuiteNode):
             if connections:
                 self._on_message(connections[0], self.logs[topic], False, data)
 
-        self._takers[topic] = on_message
+        self._topic_callbacks[topic] = on_message
         if not bundled:
             self._topics.append(self.create_subscription(PassivityState, topic, on_message, recorder_qos(), raw=True))
 
@@ -184,61 +191,61 @@ class Recorder(SuiteNode):
             event = parse_event(typestore().deserialize_cdr(bytes(data), _TICK_EVENT)) if is_event else None
             if event is not None and event.detail.get("simulated") is False:
                 self._leave_out_truth()
-            told = event.detail.get("ticks", 0) if event is not None and event.kind == "state" else 0
-            if stamp < 0 or not isinstance(told, int):
-                raise ValueError(f"stamp {stamp} ns, {told!r} ticks")
+            reported = event.detail.get("ticks", 0) if event is not None and event.kind == "state" else 0
+            if stamp < 0 or not isinstance(reported, int):
+                raise ValueError(f"stamp {stamp} ns, {reported!r} ticks")
         except (struct.error, SerdeError, ValueError) as error:
             self.reject("malformed", f"{connection.topic}: not recorded: {error}")
             return
         try:
             self._writer.write(connection, stamp, data)
         except OSError as error:
-            self._give_up(error)
+            self._abandon_bag(error)
             return
         self._messages += 1
         if log is not None:
             log.add(tick)
-        self._told_ticks = max(self._told_ticks, told)  # a device says at its end how many ticks there were
+        self._reported_ticks = max(self._reported_ticks, reported)  # a device reports its number of ticks when it ends
 
     def _leave_out_truth(self) -> None:
-        """Expects no ticks of the truth behind the sensors: the device says that it is not simulated."""
+        """Expects no SimulationState in any tick, since the device is not simulated."""
         kinds = self.experiment.topics
         self.logs = {topic: log for topic, log in self.logs.items() if kinds.get(topic) != _TRUTH}
 
     def spin(self, executor: Executor) -> None:
-        """Records until it is asked to stop, then until the publishers are gone or silent."""
+        """Records until a stop is requested, then until the publishers are gone or silent, and closes the bag."""
         while not stop_requested():
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-            self._look_after_bag()
-        heard = time.monotonic()
-        end = heard + _DRAIN_TIMEOUT
-        while self._writer is not None and time.monotonic() < min(end, heard + _SILENCE):
+            self._maintain_bag()
+        received = time.monotonic()
+        end = received + _DRAIN_TIMEOUT
+        while self._writer is not None and time.monotonic() < min(end, received + _SILENCE):
             before = self._messages
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
             if self._messages != before:
-                heard = time.monotonic()
+                received = time.monotonic()
                 continue
-            silence = time.monotonic() - heard
-            if silence >= self._last_silence() and not any(self.count_publishers(topic) for topic in self.logs):
+            silence = time.monotonic() - received
+            if silence >= self._end_silence() and not any(self.count_publishers(topic) for topic in self.logs):
                 break
         else:
-            if self._writer is not None and heard + _SILENCE > end:
+            if self._writer is not None and received + _SILENCE > end:
                 waited = f"{_DRAIN_TIMEOUT:g} s after the end there was still more, which is missing"
                 self.fail(f"bag {self.path}: {waited}")
         self.close()
 
-    def _last_silence(self) -> float:
-        """Silence after which the end is believed, once no publisher is left [s]."""
+    def _end_silence(self) -> float:
+        """Returns the silence [s] that ends the recording once no publisher is left."""
         logs = self.logs.values() if self._lockstep else [self.logs[self.experiment.clock]]
-        return _LATE if any(log.last < self._told_ticks - 1 for log in logs) else _QUIET
+        return _LATE if any(log.last < self._reported_ticks - 1 for log in logs) else _QUIET
 
-    def _look_after_bag(self) -> None:
-        """Writes what has waited in memory; once the bag cannot be written to, nothing is taken any more."""
+    def _maintain_bag(self) -> None:
+        """Flushes the bag and reports diagnostics; unsubscribes from all topics if the bag cannot be written to."""
         try:
             if self._writer is not None:
                 self._writer.flush()
         except OSError as error:
-            self._give_up(error)
+            self._abandon_bag(error)
         if self._broken and self._topics:
             for subscription in self._topics:
                 self.destroy_subscription(subscription)
@@ -252,8 +259,8 @@ class Recorder(SuiteNode):
     def trouble(self) -> str:
         return self._broken
 
-    def _give_up(self, error: OSError) -> None:
-        """The bag cannot be written to: says so and leaves it as it is. The loop does not need the recorder."""
+    def _abandon_bag(self, error: OSError) -> None:
+        """Stops writing after an error and reports it. The run goes on, since the loop does not need the recorder."""
         assert self._writer is not None
         self._writer.abort()
         self._writer = None
@@ -270,7 +277,7 @@ class Recorder(SuiteNode):
             if self._writer is not None:
                 self._writer.close()
         except OSError as error:
-            self._give_up(error)
+            self._abandon_bag(error)
         if self._broken:
             return
         self._writer = None
@@ -281,14 +288,14 @@ class Recorder(SuiteNode):
             self.fail(f"bag {self.path}: {line}")
 
     def missing(self) -> list[str]:
-        """One line for every topic that lacks ticks, up to the last one that came or that the device published.
+        """Describes every topic that lacks ticks, or has ticks twice, in a line each.
 
-        The last tick may be without its answers when a run was interrupted. In realtime only the device's
-        own topics have to be complete: a source that misses a tick has nothing to record. In a replay
-        the ticks that are left out are left out of all topics.
+        Ticks count up to the last one that was received or that the device reported. When a run is interrupted, the
+        last tick may lack its answers. In realtime only the device's state must be complete: a source that misses a
+        tick has nothing to record. In a replay, ranges of ticks that the device's state lacks are not reported.
         """
         clock = self.logs[self.experiment.clock]
-        end = max(clock.last, self._told_ticks - 1)
+        end = max(clock.last, self._reported_ticks - 1)
         left_out = clock.missing_until(end) if self.parameters["replay_of"] else []
         lines = []
         for topic, log in self.logs.items():
@@ -327,5 +334,5 @@ def _offered_qos(latched: bool) -> Qos:
 
 
 def main() -> None:
-    """Entry point of the executable recorder."""
+    """Runs the executable recorder."""
     process.main(Recorder)

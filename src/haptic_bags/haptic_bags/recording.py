@@ -1,4 +1,4 @@
-"""A recorded run as serialised messages: what a replay publishes tick by tick, and what acted between the ticks."""
+"""Recorded run as serialised messages, for a replay: messages by tick, and the events between ticks."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from haptic_bags.recorder import tick_of
 DEVICE_STATE, SIMULATION_STATE, DEVICE_COMMAND = (
     f"haptic_msgs/msg/{name}" for name in ("DeviceState", "SimulationState", "DeviceCommand")
 )
-#: what the player needs of a bag
+#: message types that the player reads from a bag
 PLAYED = (DEVICE_STATE, SIMULATION_STATE, DEVICE_COMMAND, TICK_EVENT)
-#: kinds of events that change what a rendering node answers
+#: kinds of events that change the answers of a rendering node
 CHANGES = ("parameter", "reset")
-#: kinds of events that say something and change nothing
+#: kinds of events that inform and change nothing
 _REMARKS = ("state", "error", "timing", "times")
 
 Key = tuple[int, str]
 
 
 class ReplayError(BagError):
-    """A bag that cannot be replayed, or not as asked."""
+    """A bag that cannot be replayed, or not with the given arguments."""
 
 
 def source_of(data: bytes) -> str:
-    """The field `source` (behind header and tick) of a serialised DeviceCommand."""
+    """Returns the field `source` (after header and tick) of a serialised DeviceCommand."""
     (length,) = struct.unpack_from("<I", data, 12)
     offset = 4 + ((12 + length + 7) & ~7) + 8
     (length,) = struct.unpack_from("<I", data, offset)
@@ -61,12 +61,12 @@ class Recording:
 
     Attributes:
         path: directory of the bag.
-        custom: values that the recorder wrote beside the data (experiment, mode, replay_of).
-        types: message type of each topic of the bag.
-        messages: by topic, then by tick and source (empty but for commands).
-        events: TickEvents by tick, those of one tick as they were recorded.
+        custom: texts that the recorder wrote into the metadata (experiment, mode, replay_of).
+        types: message type by topic.
+        messages: serialised messages by topic, then by tick and source; the source is empty except for commands.
+        events: TickEvents ordered by tick, those of one tick in the order of recording.
         clock: topic of the device's states.
-        latched: by topic, the newest message of a type without ticks, such as the scene.
+        latched: newest message by topic of each topic without ticks, such as the scene.
     """
 
     path: Path
@@ -86,7 +86,7 @@ class Recording:
             types: message types to read; None: all.
 
         Raises:
-            ReplayError: there is no bag, it cannot be read, or it is not that of a run of the suite.
+            ReplayError: there is no bag, it cannot be read, or it is not from a run of the suite.
         """
         if not path.exists():
             raise ReplayError(f"{path}: no such bag", "./haptics run writes runs/<time>-<name>/bag")
@@ -113,7 +113,7 @@ class Recording:
                         latched[connection.topic] = bytes(data)
         except ReplayError:
             raise
-        except Exception as error:  # a damaged file can fail anywhere in what reads it
+        except Exception as error:  # a damaged file can fail anywhere in the libraries that read it
             raise ReplayError(f"{path}: not a readable bag: {damage(error)}", repair_hint(path)) from None
         events.sort(key=lambda recorded: recorded.event.tick)
         (clock,) = (topic for topic, kind in kinds.items() if kind == DEVICE_STATE)
@@ -129,7 +129,7 @@ class Recording:
 
     @property
     def command_topic(self) -> str:
-        """Topic of the answers."""
+        """Topic of the commands."""
         return self.clock.removesuffix("device_state") + "device_command"
 
     @property
@@ -139,13 +139,13 @@ class Recording:
 
     @property
     def played(self) -> list[int]:
-        """The ticks that someone answered: the others did not reach the nodes, or ended the run."""
+        """Ticks with at least one command; the others did not reach the nodes, or ended the run."""
         answered = {tick for tick, _ in self.messages.get(self.command_topic, {})}
         return [tick for tick in self.ticks if tick in answered]
 
     @property
     def device(self) -> str:
-        """Name under which the device spoke; empty if it did not."""
+        """Name of the device's node in its events; empty if it published none."""
         for recorded in self.events:
             if {"device", "sources"} <= recorded.event.detail.get("parameters", {}).keys():
                 return recorded.event.source
@@ -153,46 +153,46 @@ class Recording:
 
     @property
     def sources(self) -> list[str]:
-        """Names of the rendering nodes that the device listened to."""
+        """Names of the rendering nodes that were the device's sources."""
         listed = self.parameters(self.device).get("sources")
         return list(listed or sorted({source for _, source in self.messages.get(self.command_topic, {})}))
 
     @property
     def kind(self) -> str:
-        """Kind of the device by the commands that it takes: "impedance", "admittance", or "scripted" for all."""
+        """Kind of the device by the commands that it accepts: "impedance", "admittance", or "scripted" (all)."""
         if self.parameters(self.device).get("device") == "scripted":
             return "scripted"
         modes = {self.started(source).get("mode") for source in self.sources}
         return "admittance" if "MOTION" in modes else "impedance"
 
     def started(self, source: str) -> dict[str, Any]:
-        """All that a node said when it became active; empty if it never did."""
+        """Returns the event detail that a node published when it became active; empty if it never did."""
         for recorded in self.events:
             if recorded.event.source == source and _activates(recorded.event):
                 return recorded.event.detail
         return {}
 
     def parameters(self, source: str) -> dict[str, Any]:
-        """Parameters with which a node became active; empty if it never did."""
+        """Returns the parameters with which a node became active; empty if it never did."""
         return dict(self.started(source).get("parameters", {}))
 
     def first_state(self) -> Any:
-        """The device's first state, as rosbags reads it."""
+        """Deserialises the device's first DeviceState by rosbags."""
         tick = self.ticks[0]
         return typestore().deserialize_cdr(self.messages[self.clock][tick, ""], DEVICE_STATE)
 
     def changes(self, sources: Sequence[str]) -> list[Event]:
-        """Events that changed these rendering nodes between ticks, in order: see `changes_of`."""
+        """Returns the events that changed these rendering nodes between ticks, in order; see `changes_of`."""
         return changes_of([recorded.event for recorded in self.events], sources)
 
 
 def changes_of(events: Sequence[Event], sources: Sequence[str]) -> list[Event]:
-    """The parameter changes and resets of nodes since each of them became active, in order.
+    """Returns the parameter changes and resets of nodes since each of them became active, in order.
 
-    What came before is in the parameters with which a node became active.
+    Earlier changes are contained in the parameters with which a node became active.
 
     Args:
-        events: by tick.
+        events: events ordered by tick.
         sources: names of the nodes.
 
     Raises:
@@ -209,7 +209,7 @@ def changes_of(events: Sequence[Event], sources: Sequence[str]) -> list[Event]:
                 raise ReplayError(f"{event.source} became active again at tick {event.tick}", hint)
             active.add(event.source)
         elif event.source in active and event.kind in CHANGES:
-            if event.detail or event.kind != "parameter":  # a change of what is none of the node's own says nothing
+            if event.detail or event.kind != "parameter":  # without detail, no parameter of the node's own changed
                 changes.append(event)
         elif event.kind not in (*CHANGES, *_REMARKS):
             raise ReplayError(f"event {event.kind!r} of {event.source} at tick {event.tick} is unknown", hint)
@@ -221,7 +221,7 @@ def _activates(event: Event) -> bool:
 
 
 def _has_tick(kind: str) -> bool:
-    """The message starts with a header and a tick."""
+    """Returns whether messages of a type start with a header and a tick."""
     return [name for name, _ in typestore().fielddefs[kind][1][:2]] == ["header", "tick"]
 
 

@@ -1,4 +1,4 @@
-"""Closes bags that were not closed: a recorder was killed, or its disk was full. Index and metadata are made anew."""
+"""Repair of bags that were not closed: the recorder was killed, or its disk was full. Rebuilds index and metadata."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ Part = tuple[int, memoryview]
 
 @dataclass
 class Repair:
-    """What was found in a bag, and what was done.
+    """Result of the repair of a bag.
 
     Attributes:
         path: directory of the bag.
-        whole: it was closed; nothing was done.
-        messages: in the bag now.
-        tail: bytes at the end of the file that were no whole record, dropped.
-        damaged: chunks and records whose contents could not be read, dropped.
-        ticks: ticks of the device in the bag, by its topic.
-        custom: values that the recorder wrote beside the data; empty if that is lost.
+        whole: True if the bag was closed; nothing was changed then.
+        messages: number of messages in the repaired bag.
+        tail: number of dropped bytes at the end of the file that form no complete record.
+        damaged: number of dropped chunks and records whose contents cannot be read.
+        ticks: ticks of each device in the bag, by topic.
+        custom: texts that the recorder wrote into the metadata; empty if they are lost.
     """
 
     path: Path
@@ -68,7 +68,7 @@ class Repair:
     custom: dict[str, str] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
-        """The lines of the report."""
+        """Returns the lines of the report."""
         if self.whole:
             return [f"{self.path}: closed and readable, nothing to repair"]
         lines = [f"{self.path}: repaired, {self.messages} messages"]
@@ -85,13 +85,13 @@ class Repair:
 
 
 def repair(path: Path) -> Repair:
-    """Closes a bag that was not closed, in its place; one that is whole stays as it is.
+    """Repairs a bag that was not closed, in place; a bag that was closed stays as it is.
 
-    The messages are copied to a new file, which takes the old one's place when it is whole: that needs as much free
-    space as the bag has.
+    The messages are copied to a new file, which replaces the old one when it is complete. This needs as much free space
+    as the size of the bag.
 
     Args:
-        path: directory of the bag, of a run with one bag, or the MCAP file.
+        path: directory of the bag, directory of a run with one bag, or the MCAP file.
 
     Raises:
         BagError: there is no such bag, it holds no message, or the new file cannot be written.
@@ -127,10 +127,10 @@ def repair(path: Path) -> Repair:
 
 
 def find_file(path: Path) -> Path:
-    """The MCAP file that is meant.
+    """Finds the MCAP file of a path: the file itself, the only one in a bag, or that of the only bag of a run.
 
     Raises:
-        BagError: there is none, or more than one.
+        BagError: there is no file, or more than one.
     """
     files = [path] if path.is_file() else sorted(path.glob("*.mcap")) or sorted(path.glob("bag*/*.mcap"))
     if len(files) != 1:
@@ -158,7 +158,7 @@ def _custom_data(bag: Path) -> dict[str, str]:
 
 
 def _copy(file: Path, writer: BagWriter, result: Repair) -> None:
-    """Copies all messages of whole records."""
+    """Copies the messages of all complete records."""
     topics = _Topics(writer)
     with file.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
@@ -169,8 +169,8 @@ def _copy(file: Path, writer: BagWriter, result: Repair) -> None:
             return
         data = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
     end, left = MAGIC_SIZE, MAX_UNPACKED + MAX_RATIO * size
-    for place, opcode, content in records(data, MAGIC_SIZE):
-        end = place + 9 + len(content)
+    for offset, opcode, content in records(data, MAGIC_SIZE):
+        end = offset + 9 + len(content)
         if opcode == Opcode.FOOTER:
             return  # a closed file without its metadata
         try:
@@ -181,24 +181,24 @@ def _copy(file: Path, writer: BagWriter, result: Repair) -> None:
         left -= sum(len(body) for _, body in parts) if opcode == Opcode.CHUNK else 0
         for part, body in parts:
             try:
-                topics.take(part, body, result)
+                topics.copy(part, body, result)
             except _BROKEN:  # such as a message of a channel that the file does not have
                 result.damaged += 1
     result.tail = size - end
 
 
-def _parts(opcode: int, content: memoryview, most: int) -> Iterator[Part]:
-    """The record, or those in a chunk of at most so many bytes; raises one of `_BROKEN` unless all are whole."""
+def _parts(opcode: int, content: memoryview, max_size: int) -> Iterator[Part]:
+    """Yields the record, or those in a chunk of at most `max_size` bytes; raises one of `_BROKEN` if one is damaged."""
     if opcode != Opcode.CHUNK:
         yield opcode, content
         return
     chunk = Chunk.read(_stream(content))
-    if len(check_chunk(chunk)) > most:
+    if len(check_chunk(chunk)) > max_size:
         raise ValueError("a chunk that exceeds what a file of this size may hold")
     stream, size = get_chunk_data_stream(chunk, validate_crc=True)
     inside, parsed = memoryview(stream.read(size)), 0
-    for place, part, body in records(inside, 0):
-        parsed = place + 9 + len(body)
+    for offset, part, body in records(inside, 0):
+        parsed = offset + 9 + len(body)
         yield part, body
     if parsed != len(inside):
         raise ValueError("a record of the chunk is not whole")
@@ -209,15 +209,15 @@ def _stream(content: memoryview) -> Any:
 
 
 class _Topics:
-    """Schemas and channels as they come, and the messages of them, handed on to a writer."""
+    """Copies schemas, channels and messages to a writer in the order of the records."""
 
     def __init__(self, writer: BagWriter) -> None:
         self._writer = writer
         self._schemas: dict[int, Schema] = {}
         self._connections: dict[int, Connection] = {}
 
-    def take(self, opcode: int, content: memoryview, result: Repair) -> None:
-        """Takes a record; one that is no schema, channel or message says nothing new."""
+    def copy(self, opcode: int, content: memoryview, result: Repair) -> None:
+        """Copies a record; ignores records other than schemas, channels and messages."""
         if opcode == Opcode.SCHEMA:
             schema = Schema.read(_stream(content))
             self._schemas[schema.id] = schema

@@ -1,4 +1,4 @@
-"""Replays a bag: its device's messages drive rendering nodes, which are the recorded ones or others."""
+"""Replay of a bag: the recorded messages of its device drive the rendering nodes of its own or another experiment."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ from haptic_launch.runner import (
 )
 
 DEVICE, RECORDER = "device_node", "recorder"
-#: several nodes in one process, which a replay starts one by one
+#: executable that runs several nodes in one process; a replay starts one process per node
 COMPOSED = "composed_nodes"
-#: how a launch file names the device's program: as it is, or chosen by include/hardware.launch.yaml
+#: device's executable in a launch file: fixed, or chosen by include/hardware.launch.yaml
 _DEVICES = ((DEVICE,), parse_template("$(var device_executable)"))
-#: parameters of the device that the player has, too
-_KEPT = ("answer_timeout", "activation_timeout")
-#: the device's delay as a rendering node knows it, for its energy: in a replay it is as recorded
-_NODES_VIEW_OF_DELAY = "passivity_delay"
-#: arguments that a replay sets itself, and why
+#: parameters of the device that the player has as well
+_COMMON_PARAMETERS = ("answer_timeout", "activation_timeout")
+#: parameter of a rendering node with the device's delay, for its energy; a replay keeps the recorded delay
+_DELAY_PARAMETER = "passivity_delay"
+#: reason by name of each argument that a replay sets itself
 _FIXED = {
     "mode": "a replay waits for every answer, also that of a realtime recording",
     "record": "a replay is always recorded",
@@ -79,7 +79,7 @@ def _flattened(elements: Sequence[Element]) -> Iterator[Element]:
 
 
 def _read_by_nodes(elements: Sequence[Element]) -> set[str]:
-    """Arguments that something else than device and recorder reads, `arg` and `let` left aside."""
+    """Finds the arguments that elements other than device, recorder, `arg` and `let` read."""
     names: set[str] = set()
     for element in elements:
         executable = element.executable if isinstance(element, NodeElement) else ()
@@ -88,10 +88,10 @@ def _read_by_nodes(elements: Sequence[Element]) -> set[str]:
         if isinstance(element, GroupElement):
             names |= variables_in(element.condition) | _read_by_nodes(element.children)
         elif isinstance(element, NodeElement) and executable in _DEVICES:
-            kept = [entry for entry in element.parameters if entry.name in [(name,) for name in _KEPT]]
+            kept = [entry for entry in element.parameters if entry.name in [(name,) for name in _COMMON_PARAMETERS]]
             names |= variables_in(kept)
         elif isinstance(element, NodeElement):
-            rest = tuple(entry for entry in element.parameters if entry.name != (_NODES_VIEW_OF_DELAY,))
+            rest = tuple(entry for entry in element.parameters if entry.name != (_DELAY_PARAMETER,))
             names |= variables_in(dataclasses.replace(element, parameters=rest))
         else:
             names |= variables_in(element)
@@ -99,10 +99,10 @@ def _read_by_nodes(elements: Sequence[Element]) -> set[str]:
 
 
 def reachable_arguments(description: LaunchDescription) -> list[str]:
-    """The arguments that change something in a replay: those that reach more than device and recorder.
+    """Returns the arguments that have an effect in a replay: those that reach more than device and recorder.
 
-    An argument also counts when another one's default, or a `let`, takes it there. If a file is included whose path
-    is an argument, all arguments count.
+    An argument may reach a node through the default of another argument or a `let`. If the path of an included file is
+    an argument, all arguments count.
     """
     declared = [argument.name for argument in description.arguments]
     elements = list(_flattened(description.expanded))
@@ -122,10 +122,10 @@ def reachable_arguments(description: LaunchDescription) -> list[str]:
 
 
 def check_overrides(description: LaunchDescription, given: Mapping[str, str]) -> None:
-    """Refuses arguments that nothing in a replay would take notice of.
+    """Refuses arguments that have no effect in a replay.
 
     Raises:
-        UsageError: an argument is unknown, its value is not possible, or it does not reach the rendering nodes.
+        UsageError: an argument is unknown, its value is not allowed, or it does not reach the rendering nodes.
     """
     effective_arguments(description, given)
     reachable = reachable_arguments(description)
@@ -138,7 +138,7 @@ def check_overrides(description: LaunchDescription, given: Mapping[str, str]) ->
 
 
 def recorded_arguments(bag: Path) -> dict[str, str] | None:
-    """The launch arguments of the recorded run, from the run.yaml beside its bag; None if there is none.
+    """Reads the launch arguments of the recorded run from the run.yaml beside its bag; None without that file.
 
     Raises:
         ReplayError: the file does not hold arguments.
@@ -150,7 +150,7 @@ def recorded_arguments(bag: Path) -> dict[str, str] | None:
     try:
         document = read_yaml(file).value
         settings = list((document.get("variants") or {"": {}}).items())
-        folders = [bag_directory(bag.parent, place, name).name for place, (name, _) in enumerate(settings)]
+        folders = [bag_directory(bag.parent, index, name).name for index, (name, _) in enumerate(settings)]
         variant = dict(zip(folders, (values for _, values in settings), strict=True)).get(bag.name, {})
         return {str(name): str(value) for name, value in {**document["arguments"], **variant}.items()}
     except (FileError, AttributeError, KeyError, TypeError, ValueError) as error:
@@ -202,17 +202,17 @@ def _experiments_of(clock: str) -> list[str]:
 def replay_processes(
     recording: Recording, experiment: Experiment, specs: Sequence[ProcessSpec], bag: Path, directory: Path
 ) -> list[ProcessSpec]:
-    """The processes of an experiment with the player in its device's place.
+    """Replaces the device among the processes of an experiment by the player.
 
     Args:
-        recording: the recording that is played.
-        experiment: the experiment with these processes.
-        specs: as its launch file gives them.
+        recording: recording that is played.
+        experiment: experiment of the processes.
+        specs: processes of its launch file.
         bag: directory that the recorder writes.
-        directory: for parameter files.
+        directory: directory for parameter files.
 
     Raises:
-        ReplayError: the file has no device or recorder, or several.
+        ReplayError: the launch file does not have exactly one device and one recorder.
     """
     device, recorder = (_executed(specs, name, experiment) for name in (DEVICE, RECORDER))
     parameters = parameters_of(device)
@@ -220,7 +220,7 @@ def replay_processes(
         "bag": str(recording.path.absolute()),
         "period": recording.first_state().period,
         "recorded": True,
-        **{name: parameters[name] for name in ("sources", *_KEPT) if name in parameters},
+        **{name: parameters[name] for name in ("sources", *_COMMON_PARAMETERS) if name in parameters},
     }
     options = list(zip(device.command, device.command[1:], strict=False))
     remapped = [rule for option, rule in options if option == "-r" and not rule.startswith("__node:=")]
@@ -243,13 +243,13 @@ def replay_processes(
 def with_recorded_parameters(
     recording: Recording, specs: Sequence[ProcessSpec], default: Sequence[ProcessSpec], directory: Path
 ) -> list[ProcessSpec]:
-    """The processes with the parameters that the recorded nodes had, for a bag without run.yaml.
+    """Gives the processes the parameters of the recorded nodes, for a bag without run.yaml.
 
     Args:
-        recording: the recording that is played.
-        specs: the processes with the arguments of the user.
-        default: the same processes without them; a parameter that differs is the user's.
-        directory: for parameter files.
+        recording: recording that is played.
+        specs: processes with the arguments of the user.
+        default: processes without the arguments of the user; a parameter that differs between both is the user's.
+        directory: directory for parameter files.
     """
     changed = []
     for spec, plain in zip(specs, default, strict=True):
@@ -277,21 +277,21 @@ def _parameter_file(directory: Path, name: str, values: Mapping[str, Any], full_
 # ---- the command ----------------------------------------------------------------------------------
 
 
-# Longer than others by its docstring and what it refuses.
+# Longer than 70 lines because of its docstring and its checks.
 def play(path: Path, into: str | None, words: Sequence[str], console: Console) -> tuple[int, Path]:
     """Replays a bag into its own experiment or another one.
 
     Args:
-        path: bag, or a run with one bag.
+        path: directory of a bag, or of a run with one bag.
         into: experiment whose rendering nodes answer; None: the recorded one.
-        words: name:=value for that experiment's launch file.
-        console: for progress.
+        words: arguments name:=value of that experiment's launch file.
+        console: console for progress.
 
     Returns:
         The exit code (0; 1 if a node failed or the bag lacks ticks; 130 after Ctrl-C) and the run's directory.
 
     Raises:
-        HapticError: the bag cannot be replayed as asked.
+        HapticError: the bag cannot be replayed with these arguments.
     """
     check_environment(os.environ)
     given = parse_arguments(words)
@@ -324,7 +324,7 @@ def play(path: Path, into: str | None, words: Sequence[str], console: Console) -
         arguments |= given
         device = parameters_of(_executed(specs, DEVICE, experiment))
         _check_device(recording, experiment, device)
-        changes = recording.changes(recording.sources)  # refused before anything starts
+        changes = recording.changes(recording.sources)  # raises before any process starts
         directory = new_run_directory(f"replay-{experiment.name}")
         if file.exists():
             shutil.copy(file, bag_parameters(directory / "bag"))

@@ -1,4 +1,4 @@
-"""Files of tables: CSV, Parquet and MAT. A file is written beside its place and then takes it, so it is never half."""
+"""Writers of tables: CSV, Parquet and MAT. A file is written under a temporary name and renamed when it is complete."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _KEYWORD = re.compile(
 
 @contextmanager
 def required(purpose: str) -> Iterator[None]:
-    """Names the package that an import lacks, instead of a traceback.
+    """Converts a failed import inside the context to an error that names the missing package.
 
     Args:
-        purpose: What needs it, as "a MAT file".
+        purpose: Subject of the error, as "a MAT file".
 
     Raises:
         BagError: An import inside the context finds no module.
@@ -43,7 +43,7 @@ def required(purpose: str) -> Iterator[None]:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """Gives a path beside a file; what is written there takes the file's place at the end, unless an error ends it.
+    """Yields a temporary path beside a file; its content replaces the file at the end, unless an error is raised.
 
     Raises:
         BagError: The file cannot be written.
@@ -59,19 +59,19 @@ def replaced(path: Path) -> Iterator[Path]:
             f"{path}: cannot be written: {problem}", "check the folder, its permissions and the free space"
         ) from None
     finally:
-        with suppress(OSError):  # it was not made
+        with suppress(OSError):  # renamed, or never created
             part.unlink()
 
 
 def write_csv(frame: pandas.DataFrame, path: Path) -> None:
-    """Writes a data frame as CSV; numbers have as many digits as they need, lists are JSON."""
+    """Writes a data frame as CSV; numbers have the digits that reproduce them, lists are JSON."""
     ragged = [name for name in frame if frame[name].dtype == object and not isinstance(frame[name].iloc[0], str)]
     texts = {name: [json.dumps(np.asarray(cell).tolist()) for cell in frame[name]] for name in ragged}
     frame.assign(**texts).to_csv(path, na_rep="nan", lineterminator="\n")
 
 
 def write_parquet(frame: pandas.DataFrame, path: Path) -> None:
-    """Writes a data frame as Parquet; lists are lists, `attrs` are kept."""
+    """Writes a data frame as Parquet; lists stay lists, `attrs` are kept."""
     with required("a Parquet file"):
         import pyarrow  # noqa: F401
     frame.to_parquet(path, engine="pyarrow")
@@ -85,7 +85,7 @@ def write_mat(
     Args:
         topics: Columns by topic.
         units: Units of the components by topic and field; a single one holds for all.
-        path: Of the file.
+        path: Path of the file.
     """
     with required("a MAT file"):
         from scipy.io import savemat
@@ -103,7 +103,7 @@ def write_mat(
 
 
 def identifiers(names: Iterable[str]) -> dict[str, str]:
-    """Chooses different identifiers of MATLAB for names: /joystick/friction/state becomes joystick_friction_state."""
+    """Chooses a unique MATLAB identifier for each name: /joystick/friction/state becomes joystick_friction_state."""
     chosen: dict[str, str] = {}
     for name in names:
         word = re.sub(r"\W", "_", name, flags=re.ASCII).lstrip("_")[:_LONGEST_NAME]
@@ -119,7 +119,7 @@ def identifiers(names: Iterable[str]) -> dict[str, str]:
 
 
 def _matlab(values: Any) -> Any:
-    """A column as MATLAB has it: numbers (n, k), texts and lists of unequal length as cells (n, 1)."""
+    """Converts a column for MATLAB: numbers to (n, k), texts and lists of unequal length to cells (n, 1)."""
     if isinstance(values, np.ndarray) and values.dtype.kind != "U":
         return values
     if isinstance(values, np.ndarray):

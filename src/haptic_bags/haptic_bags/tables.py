@@ -1,12 +1,12 @@
-"""A run as arrays, as a pandas DataFrame, as an xarray Dataset, and as a CSV, Parquet or MAT file.
+"""Conversion of a run to arrays, a pandas DataFrame, an xarray Dataset, and a CSV, Parquet or MAT file.
 
     run = haptic_bags.read("runs/<time>-friction_impedance")
     run["/joystick/friction/state"]["force"]            # array (n, 3)
     run.data_frame()                                    # all topics at their common ticks
     run.write("run.parquet")
 
-A component of a field has a column: `force[0]`. A list whose length varies (contacts) stays one column of lists; in a
-CSV file it is JSON. Texts stay texts. What a table does not hold stands in its `attrs["left_out"]`, with the reason.
+Each component of a field has a column: `force[0]`. A list whose length varies (contacts) stays one column of lists; in
+a CSV file it is JSON. Texts stay texts. `attrs["left_out"]` of a table lists the omitted columns with the reasons.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import xarray
 
 _FRAME_FILES: dict[str, Callable[[Any, Path], None]] = {".csv": write_csv, ".parquet": write_parquet}
-#: suffixes of the files that can be written
+#: suffixes of files that `Run.write` accepts
 SUFFIXES = (*_FRAME_FILES, ".mat")
 
 
@@ -49,7 +49,7 @@ class Run:
     """A recorded run; `read` makes one.
 
     Attributes:
-        bag: The bag, with the parameters of the nodes.
+        bag: Bag of the run, with the parameters of the nodes.
     """
 
     def __init__(self, bag: Bag) -> None:
@@ -66,10 +66,11 @@ class Run:
         return self.bag.events
 
     def __getitem__(self, topic: str) -> dict[str, Any]:
-        """The columns of a topic, one row per message.
+        """Returns the columns of a topic, one row per message.
 
-        Numbers are arrays, (n,) or (n, components): a pose has 7 (x, y, z, quaternion x, y, z, w), a twist or a wrench
-        6, a stamp is in seconds. Texts are lists, as are arrays whose length varies. `detail` of an event is JSON.
+        Numbers are arrays, (n,) or (n, components): a pose has 7 components (x, y, z, quaternion x, y, z, w), a twist
+        or a wrench 6, a stamp is in seconds. Texts and arrays of varying length are lists. The `detail` of an event is
+        JSON.
 
         Raises:
             BagError: The topic is not recorded, or has no message.
@@ -84,19 +85,19 @@ class Run:
         raise BagError(f"{self.bag.path}: {problem}, expected one of: {', '.join(self.topics)}", "check the name")
 
     def units(self, topic: str) -> dict[str, tuple[str, ...]]:
-        """Units of the columns of a topic, as `haptic_bags.units.units_of` has them."""
+        """Returns the units of the columns of a topic by field, as `haptic_bags.units.units_of`."""
         return units_of(self.bag.types[topic])
 
     def data_frame(self, *topics: str) -> pandas.DataFrame:
-        """Makes a data frame.
+        """Converts topics to a data frame.
 
         Args:
             *topics: One topic: all its messages, columns `field` or `field[0]`, by tick if it has one. None or
-                several: the ticks that all of them have, columns `topic.field` or `topic.field[0]`. Where several
-                nodes answer a tick, the topic has the source behind it: `/joystick/device_command[friction]`.
+                several topics: their common ticks, columns `topic.field` or `topic.field[0]`. If several nodes answer
+                a tick, the source follows the topic: `/joystick/device_command[friction]`.
 
         Returns:
-            Columns with `attrs["units"]`, unit by column, and `attrs["left_out"]`, reason by topic or column.
+            Data frame with `attrs["units"]`, unit by column, and `attrs["left_out"]`, reason by topic or column.
 
         Raises:
             BagError: A topic is not recorded or cannot be aligned, no tick is common, or pandas is not installed.
@@ -134,18 +135,18 @@ class Run:
         return frame
 
     def dataset(self, *topics: str) -> xarray.Dataset:
-        """Makes a dataset of the ticks that topics have in common.
+        """Converts topics to a dataset of their common ticks.
 
         Args:
-            *topics: All topics with ticks if none is given.
+            *topics: Names of topics; all topics with ticks if none is given.
 
         Returns:
-            Variables `topic.field` with the dimension `tick`, and `topic.field component` where the field has several.
+            Variables `topic.field` with the dimension `tick`, and `topic.field component` for fields with several.
             A list whose length varies is padded: numbers with NaN (as float64), texts with ""; `topic.field length` is
             the number of its entries. Variables have `attrs["units"]`, the dataset `attrs["left_out"]`.
 
         Raises:
-            BagError: As `data_frame`, or xarray is not installed.
+            BagError: The same errors as `data_frame`, or xarray is not installed.
         """
         with required("a dataset"):
             import xarray
@@ -167,19 +168,19 @@ class Run:
         return xarray.Dataset(variables, {"tick": ticks.tick}, {"left_out": left_out})
 
     def write(self, path: str | Path, topics: str | Sequence[str] = ()) -> dict[str, str]:
-        """Writes a file; one that exists is replaced, and stays as it is if an error occurs.
+        """Writes topics to a file. An existing file is replaced; it stays as it is if an error occurs.
 
         Args:
-            path: CSV and Parquet hold the table of `data_frame`. MAT holds a struct for each topic, with all its
-                messages, without alignment: numbers (n, components), texts and lists of unequal length as cells; the
-                struct `units`, and the struct `topics` with the names before they became MATLAB's.
-            topics: As for `data_frame`; all if none is given.
+            path: Path whose suffix is the format. CSV and Parquet contain the table of `data_frame`. MAT contains a
+                struct for each topic with all its messages, without alignment: numbers (n, components), texts and
+                lists of unequal length as cells. It also has the structs `units` and `topics` (original names).
+            topics: Names of topics, as for `data_frame`; all if none is given.
 
         Returns:
-            What is not in the file, with the reason.
+            Reason by topic or column that is not in the file.
 
         Raises:
-            BagError: The suffix is unknown, the file cannot be written, or as `data_frame`.
+            BagError: The suffix is unknown, the file cannot be written, or the same errors as `data_frame`.
         """
         path, names = Path(path), [topics] if isinstance(topics, str) else list(topics)
         suffix = path.suffix.lower()
@@ -200,9 +201,9 @@ class Run:
         return bool(self.events) and self.bag.types.get(topic) == TICK_EVENT
 
     def _align(self, topics: Sequence[str]) -> tuple[Ticks, dict[str, str]]:
-        """Topics at the ticks that all of them have; and what is not among them, with the reason.
+        """Aligns topics at their common ticks; returns them, and the reason by topic for what is left out.
 
-        A topic that is named must be among them.
+        A topic that is named must have ticks.
         """
         tables: dict[str, Mapping[str, Any]] = {}
         left_out: dict[str, str] = {}
@@ -236,9 +237,9 @@ def _topic(label: str) -> str:
 
 
 def _by_tick(topic: str, columns: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | str:
-    """Tables with at most one message per tick, by label; or why there are none.
+    """Splits a topic into tables with at most one message per tick, by label; returns the reason if it cannot.
 
-    Messages of one tick differ in a text: commands in their source, energies in their port.
+    Messages of one tick are distinguished by a text: commands by their source, energies by their port.
     """
     if "tick" not in columns:
         return "no tick"
@@ -260,7 +261,7 @@ def _rises(tick: np.ndarray) -> bool:
 
 
 def _plain(columns: Mapping[str, Any], prefix: str, left_out: dict[str, str]) -> dict[str, Any]:
-    """The columns of numbers and texts; adds the others to what is left out."""
+    """Returns the columns of numbers and texts; adds the others to `left_out`."""
     plain = {}
     for name, values in columns.items():
         entries = [values] if isinstance(values, np.ndarray) else values
@@ -272,7 +273,7 @@ def _plain(columns: Mapping[str, Any], prefix: str, left_out: dict[str, str]) ->
 
 
 def _components(values: Any) -> dict[str, Any]:
-    """The columns of a field by what follows its name: one for each component; lists of unequal length stay in one."""
+    """Splits a field into a column for each component, by suffix of its name; lists of unequal length stay one."""
     if isinstance(values, np.ndarray):
         return {"": values} if values.ndim == 1 else {f"[{i}]": part for i, part in enumerate(values.T)}
     if isinstance(values[0], str):
@@ -284,7 +285,7 @@ def _components(values: Any) -> dict[str, Any]:
 
 
 def _padded(values: Sequence[Any]) -> np.ndarray:
-    """Lists of unequal length as an array (n, longest)."""
+    """Pads lists of unequal length to an array (n, longest)."""
     texts = any(isinstance(entry, str) for entries in values for entry in entries)
     shape = len(values), max(map(len, values))
     array = np.full(shape, "", dtype=object) if texts else np.full(shape, np.nan)

@@ -1,4 +1,4 @@
-"""Topics of a bag on common ticks."""
+"""Alignment of the topics of a bag at common ticks."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Rows(Mapping[str, Any]):
 
 
 class Ticks(Mapping[str, Rows]):
-    """Topics at the ticks that all of them have, n of them: ``ticks["device_state"]["tool_pose"]`` is (n, 7).
+    """Topics at their n common ticks: ``ticks["device_state"]["tool_pose"]`` has the shape (n, 7).
 
     In realtime a node may miss a tick, so the ticks need not be contiguous.
 
     Attributes:
-        tick: Numbers of the ticks, ascending (n,).
+        tick: Numbers of the ticks, ascending, shape (n,).
     """
 
     def __init__(self, tick: np.ndarray, topics: Mapping[str, Rows]) -> None:
@@ -58,11 +58,11 @@ class Ticks(Mapping[str, Rows]):
         """Finds the common ticks; the arguments are those of `haptic_bags.bags.Bag.ticks`.
 
         Args:
-            path: Of the bag, for errors.
-            topics: Columns by the name of the topic.
-            least: Fewest common ticks.
-            shift: By topic, what is added to its ticks.
-            keep: By topic, which of its messages count (bool).
+            path: Path of the bag, for errors.
+            topics: Columns by name of the topic.
+            least: Smallest accepted number of common ticks.
+            shift: Number of ticks by topic that is added to its ticks.
+            keep: Mask (bool) by topic of the messages that count.
 
         Raises:
             HapticError: There are too few common ticks.
@@ -75,12 +75,12 @@ class Ticks(Mapping[str, Rows]):
 
     @property
     def period(self) -> float:
-        """T [s], as the device's state says it."""
+        """Control period T [s], from the device's state."""
         return float(self["device_state"]["period"][0])
 
     @property
     def time(self) -> np.ndarray:
-        """Tick times k T [s], (n,)."""
+        """Tick times k T [s], shape (n,)."""
         return np.asarray(self.tick * self.period)
 
     def __getitem__(self, name: str) -> Rows:

@@ -19,7 +19,7 @@ def units_of(kind: str) -> dict[str, tuple[str, ...]]:
         kind: Message type, as haptic_msgs/msg/DeviceState.
 
     Returns:
-        Unit of each component by field, as "m/s", "rad or m" or "-"; a single entry is that of all components. A field
+        Unit of each component by field, as "m/s", "rad or m" or "-"; a single entry holds for all components. A field
         whose comment names no unit is absent, as are all fields of a package that installs no comments.
     """
     package, _, name = kind.split("/")

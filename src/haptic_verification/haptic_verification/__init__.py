@@ -1,1 +1,1 @@
-"""Tests of the whole suite that take long: faults, bad inputs, long runs, clocks, determinism."""
+"""Long tests of the whole suite: faults, bad inputs, long runs, clocks, determinism."""

@@ -1,7 +1,8 @@
-"""Recordings that are altered on purpose, and the claims of a report that then no longer hold.
+"""Deliberate alterations of recordings, and the claims of a report that fail under them.
 
-A claim that no wrong recording fails says nothing. Each column that the report reads is altered by itself, and the
-numbers among a node's parameters together, mildly at first; of each claim the first alteration that fails it is kept.
+A claim that no wrong recording fails proves nothing. Each column that the report reads is altered alone, and the
+numbers among a node's parameters together, mildly at first. The result for each claim is the first alteration that
+fails it.
 """
 
 from __future__ import annotations
@@ -22,17 +23,18 @@ from haptic_core.parameters import entry_values
 from haptic_experiments.kit.kept import keeping
 from haptic_experiments.kit.results import Claim
 from haptic_files import with_entries
+from haptic_files.moved_modules import renamed
 
 Analyse = Callable[[dict[str, Bag]], Any]
 
-#: columns that say when a message was made, and of which tick it speaks; a report aligns by them
-_PLACES = ("tick", "stamp", "header", "time", "period")
-#: messages by which an altered column is late
+#: columns with the time and the tick of a message, by which a report aligns messages; they are not altered
+_TIME_COLUMNS = ("tick", "stamp", "header", "time", "period")
+#: delay of an altered column [messages]
 _LATE = 10
-#: noise of an altered column, as a share of its range
+#: standard deviation of the noise of an altered column, as a fraction of its range
 _NOISE = 0.1
-#: share of the messages from which on a column is altered that is right before
-_FROM = 0.5
+#: fraction of the messages before the step of an altered column
+_STEP_START = 0.5
 
 
 def _noisy(values: np.ndarray) -> np.ndarray:
@@ -45,7 +47,7 @@ def _late(values: np.ndarray) -> np.ndarray:
 
 
 def _shifted(values: np.ndarray) -> np.ndarray:
-    first = int(_FROM * len(values))
+    first = int(_STEP_START * len(values))
     return np.concatenate([values[:first], values[first:] + np.ptp(values, axis=0) + 1e-3])
 
 
@@ -53,7 +55,7 @@ def _held(values: np.ndarray) -> np.ndarray:
     return values[:1].repeat(len(values), axis=0)
 
 
-#: what is done to a column of numbers, the mild before the strong
+#: alterations of a column of numbers, in words, the mild ones first
 ALTERATIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType(
     {
         "1 % larger": lambda values: 1.01 * values,
@@ -68,12 +70,12 @@ ALTERATIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = MappingProxyType
 )
 
 
-#: what is done to a column of truth values, by what is done to numbers at the time
+#: alterations of a column of truth values, by the alteration of numbers that they replace
 TRUTH_ALTERATIONS = MappingProxyType({"1 % larger": "inverted", "held at its first value": "held at its first value"})
 
 
-class _Noted(dict[str, Any]):
-    """Columns of a topic that notes which of them are read."""
+class _TrackedColumns(dict[str, Any]):
+    """Columns of a topic, with a record of the columns that are read."""
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
         super().__init__(columns)
@@ -88,62 +90,63 @@ class _Noted(dict[str, Any]):
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A claim of the recording as it is, and what fails it.
+class CheckedClaim:
+    """A claim of a report, and the alteration that fails it.
 
     Attributes:
-        claim: As the report of the recording has it.
-        failed_by: The first alteration under which it is not shown; empty: none was found.
+        claim: Claim about the unaltered recording.
+        failed_by: First alteration under which the claim is not shown; empty: none was found.
     """
 
     claim: Claim
     failed_by: str
 
 
-def judge(
+def check_claims(
     analyse: Analyse, bags: dict[str, Bag], without: Sequence[str] = (), only: Sequence[str] = ()
-) -> list[Judged]:
-    """The claims of a report, each with the first alteration that fails it.
+) -> list[CheckedClaim]:
+    """Finds for each claim of a report the first alteration that fails it.
 
     Args:
-        analyse: The report of an experiment, as its module has it.
-        bags: What was recorded, by variant.
-        without: Words of claims for which nothing is looked for, such as those on computing times.
-        only: The alterations to make, see `alteration`; default: all.
+        analyse: Function of an experiment's module that makes the report.
+        bags: Recordings by variant.
+        without: Words of claims that are not checked, such as those on computing times.
+        only: Alterations to make, see `alteration`; default: all.
 
     Raises:
-        HapticError: An alteration is not one of this recording.
+        HapticError: This recording has no such alteration.
     """
     given = [(words, alteration(bags, words)) for words in only]
     with keeping():
-        return _judged(analyse, bags, without, given)
+        return _check_claims(analyse, bags, without, given)
 
 
-def _judged(
+def _check_claims(
     analyse: Analyse, bags: dict[str, Bag], without: Sequence[str], given: Sequence[tuple[str, dict[str, Bag]]]
-) -> list[Judged]:
-    noted = {
-        name: _with_topics(bag, {topic: _Noted(c) for topic, c in bag.topics.items()}) for name, bag in bags.items()
+) -> list[CheckedClaim]:
+    tracked = {
+        name: _with_topics(bag, {topic: _TrackedColumns(columns) for topic, columns in bag.topics.items()})
+        for name, bag in bags.items()
     }
-    claims = list(analyse(noted).claims)
+    claims = list(analyse(tracked).claims)
     failed_by = ["" if claim.shown is not False else "the recording itself" for claim in claims]
     wanted = {k for k, claim in enumerate(claims) if claim.shown and not any(words in claim.text for words in without)}
-    for words, altered in given or alterations(bags, columns_read(noted)):
+    for words, altered in given or alterations(bags, columns_read(tracked)):
         if not wanted:
             break
         for k in sorted(wanted & _failed(analyse, altered, claims)):
             failed_by[k] = words
             wanted.remove(k)
-    return [Judged(claim, words) for claim, words in zip(claims, failed_by, strict=True)]
+    return [CheckedClaim(claim, words) for claim, words in zip(claims, failed_by, strict=True)]
 
 
 def _failed(analyse: Analyse, bags: dict[str, Bag], claims: list[Claim]) -> set[int]:
-    """Places of the claims that an altered recording does not show; none where the report refuses it."""
+    """Returns the indices of the claims that an altered recording fails; empty if the report cannot be made."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             found = list(analyse(bags).claims)
-    except Exception:  # what a report makes of values that no device sends is its own affair
+    except Exception:  # a report may raise any error for values that no device sends
         return set()
     if len(found) != len(claims):
         return set()
@@ -151,13 +154,13 @@ def _failed(analyse: Analyse, bags: dict[str, Bag], claims: list[Claim]) -> set[
 
 
 def alterations(bags: dict[str, Bag], columns: Sequence[tuple[str, str]]) -> Iterator[tuple[str, dict[str, Bag]]]:
-    """Each alteration in words, with the altered recording.
+    """Yields the description of each alteration, with the altered recordings by variant.
 
-    First all variants are altered alike, then one of several alone, then two of them are exchanged.
+    All variants are altered together first, then each of several variants alone; at last two variants are exchanged.
 
     Args:
-        bags: What was recorded, by variant.
-        columns: Topic and name of the columns to alter, one after the other and all of a topic together.
+        bags: Recordings by variant.
+        columns: Topic and name of the columns to alter, each alone and all of a topic together.
     """
     topics = sorted({topic for topic, _ in columns})
     parts = [((topic, name), f"{name} of {topic.lstrip('/')}") for topic, name in columns]
@@ -184,15 +187,15 @@ def alterations(bags: dict[str, Bag], columns: Sequence[tuple[str, str]]) -> Ite
 
 
 def alteration(bags: dict[str, Bag], words: str) -> dict[str, Bag]:
-    """All variants of a recording with one column or parameter altered.
+    """Alters one column or parameter in all variants of a recording.
 
     Args:
-        bags: What was recorded, by variant.
+        bags: Recordings by variant.
         words: "COLUMN of TOPIC HOW" or "PARAMETER of NODE HOW", such as "stiffness of friction ten times as large".
             An entry "name=value" of a parameter counts as a parameter.
 
     Raises:
-        HapticError: There is no such column, parameter or way to alter it.
+        HapticError: There is no such column, parameter or alteration.
     """
     first = next(iter(bags.values()))
     truths = {how: ALTERATIONS[number] for number, how in TRUTH_ALTERATIONS.items()}
@@ -216,14 +219,14 @@ def _is_true_or_false(values: Any) -> bool:
 
 
 def columns_read(noted: Mapping[str, Bag]) -> list[tuple[str, str]]:
-    """Topic and name of each column of numbers that was read, but for those that only say when."""
+    """Returns topic and name of each column of numbers that was read, except those of time and tick."""
     return sorted(
         {
             (topic, name)
             for bag in noted.values()
             for topic, columns in bag.topics.items()
-            for name in (columns.read if isinstance(columns, _Noted) else columns)
-            if name in columns and name not in _PLACES and _is_numeric(dict.__getitem__(columns, name))
+            for name in (columns.read if isinstance(columns, _TrackedColumns) else columns)
+            if name in columns and name not in _TIME_COLUMNS and _is_numeric(dict.__getitem__(columns, name))
         }
     )
 
@@ -235,7 +238,10 @@ def _is_numeric(values: Any) -> bool:
 
 
 def with_columns(bag: Bag, topic: str, names: Sequence[str], change: Callable[[np.ndarray], np.ndarray]) -> Bag:
-    """The bag with columns of a topic altered; one of truth values is held, or inverted whatever else the change is."""
+    """Returns a copy of the bag with columns of a topic altered; the bag itself if it has none of the columns.
+
+    Truth values are held at their first value by that alteration, and inverted by all others.
+    """
     columns = bag.topics.get(topic, {})
     altered = {name: _altered_column(columns[name], change) for name in names if name in columns}
     return _with_topics(bag, {**bag.topics, topic: {**columns, **altered}}) if altered else bag
@@ -256,18 +262,18 @@ def _with_topics(bag: Bag, topics: dict[str, dict[str, Any]]) -> Bag:
 
 
 def nodes_of(bag: Bag) -> list[str]:
-    """The nodes that said their parameters when they became active."""
+    """Returns the names of the nodes that published their parameters when they became active."""
     return [event.source for event in bag.events if event.kind == "state" and event.detail.get("parameters")]
 
 
 def with_parameters(bag: Bag, source: str, change: Callable[[np.ndarray], np.ndarray], name: str = "") -> Bag:
-    """The bag with all numbers, and lists of them, altered among the parameters that a node said it has.
+    """Returns a copy of the bag with the numbers, and lists of numbers, among a node's parameters altered.
 
     Args:
-        bag: What was recorded.
+        bag: Recording.
         source: Name of the node.
-        change: Of the numbers.
-        name: Of the only parameter, or entry "name=value" of a parameter, that is altered; default: all parameters.
+        change: Alteration of the numbers.
+        name: Name of the only parameter, or entry "name=value" of a parameter, to alter; default: all parameters.
     """
     made = copy.copy(bag)
     made.events = [_altered(event, change, name) if event.source == source else event for event in bag.events]
@@ -286,16 +292,19 @@ def _altered(event: Event, change: Callable[[np.ndarray], np.ndarray], only: str
 
 
 def _with_entry(value: Any, name: str, change: Callable[[np.ndarray], np.ndarray]) -> Any:
-    """A parameter with the number of one of its entries "name=value" altered, if it has that entry."""
+    """Alters the number of the entry "name=value" of a parameter, if the parameter has that entry."""
     if not any(str(entry).startswith(f"{name}=") for entry in (value if isinstance(value, list) else ())):
         return value
     return with_entries(value, {name: _changed(entry_values(value)[name], change)})
 
 
 def _changed(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
-    """A parameter altered, if it is a number or a list of them."""
+    """Alters a parameter that is a number or a list of numbers; returns any other parameter as it is."""
     listed = value if isinstance(value, list) else [value]
     if not all(isinstance(number, float) for number in listed):
         return value
     altered = [float(change(np.array([number, number]))[0]) for number in listed]
     return altered if isinstance(value, list) else altered[0]
+
+
+__getattr__ = renamed(__name__, {"judge": "check_claims", "Judged": "CheckedClaim"})

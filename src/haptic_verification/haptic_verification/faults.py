@@ -1,6 +1,6 @@
-"""Runs that are watched from outside, and those in realtime whose nodes are killed or held up on purpose.
+"""Runs in separate processes that are observed, and realtime runs whose nodes are killed or stopped on purpose.
 
-The studies `faults` and `soak` and the tests use them; what is promised stands in docs/loop.md, "A node that died".
+The studies `faults` and `soak` and the tests use them. docs/loop.md, "A node that died", states the requirements.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from haptic_msgs.msg import DeviceState, TickEvent
 if TYPE_CHECKING:
     from typing import Self
 
-#: longest wait for anything, of which the first compilation is the longest [s]
+#: longest wait for a condition [s]; the first compilation takes longest
 PATIENCE = 240.0
 
-#: name of the process of nodes that share one
+#: name of the process that several nodes share
 COMPOSED = "nodes"
 
 
 def descendants(pid: int) -> dict[int, str]:
-    """Process ids and command lines of all that a process has started."""
+    """Returns the command lines of all descendants of a process, by process id."""
     found: dict[int, str] = {}
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):  # one that has just ended
+        with contextlib.suppress(OSError):  # a process that has just ended
             for child in map(int, task.read_text().split()):
                 found[child] = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
                 found |= descendants(child)
@@ -56,9 +56,9 @@ def descendants(pid: int) -> dict[int, str]:
 def start(
     command: Sequence[str], folder: Path, domain: int, output: Path, variables: Mapping[str, str] = MappingProxyType({})
 ) -> subprocess.Popen[bytes]:
-    """Starts a command in a folder and a ROS domain, output in a file; it can be interrupted, as from a terminal.
+    """Starts a command in a folder and a ROS domain, with its output in a file; SIGINT ends it as in a terminal.
 
-    It is interrupted, too, when the thread that has started it ends: of a study that is given up no run is left.
+    The command is also interrupted when the thread that has started it ends, so that no run outlives its study.
     """
     fixed = {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     with output.open("w") as file:
@@ -73,25 +73,25 @@ def start(
 
 
 def arguments_of(experiment: str) -> set[str]:
-    """Names of the arguments of an experiment's launch file."""
+    """Returns the names of the arguments of an experiment's launch file."""
     return {argument.name for argument in load_launch_file(load_experiment(experiment).launch_file).arguments}
 
 
 def words_of(experiment: str, wanted: Mapping[str, Any]) -> list[str]:
-    """Words name:=value for those of the arguments that the experiment has."""
+    """Returns words name:=value for the wanted arguments that the experiment has."""
     known = arguments_of(experiment)
     return [f"{name}:={value}" for name, value in wanted.items() if name in known]
 
 
 class StartedRun:
-    """An experiment as a user starts it, and a node beside it.
+    """An experiment that is started as a user starts it, and a node that observes it.
 
     Args:
-        experiment: name.
-        words: arguments, name:=value.
+        experiment: name of the experiment.
+        words: arguments name:=value.
         folder: working directory of the run; its output goes to output.txt there.
-        domain: ROS domain of its own.
-        variables: more of the environment.
+        domain: ROS domain of the run.
+        variables: additional environment variables.
     """
 
     def __init__(
@@ -114,14 +114,14 @@ class StartedRun:
 
     @property
     def text(self) -> str:
-        """All that the run has said."""
+        """Output of the run."""
         return self.output.read_text()
 
     def until(self, condition: Callable[[], Any], what: str = "a condition") -> Any:
-        """Serves the watcher until a condition holds; returns what it gave.
+        """Serves the observing node until a condition is true; returns the value of the condition.
 
         Raises:
-            HapticError: the run ended, or the condition did not come true.
+            HapticError: the run ended, or the condition did not become true within `PATIENCE`.
         """
         end = time.monotonic() + PATIENCE
         while not (found := condition()):
@@ -133,11 +133,11 @@ class StartedRun:
         return found
 
     def last_words(self) -> str:
-        """The last lines of what the run has said."""
+        """Returns the last five lines of the output in one line."""
         return " | ".join(self.text.splitlines()[-5:])
 
     def pids(self) -> dict[str, int]:
-        """Process ids of the nodes by their names."""
+        """Finds the process ids of the nodes, by name."""
         found = {}
         for pid, command in descendants(self.process.pid).items():
             name = re.search(r"__node:=(\S+)", command)
@@ -149,7 +149,7 @@ class StartedRun:
         """Resets a node.
 
         Raises:
-            HapticError: it refused.
+            HapticError: the node refused.
         """
         client = self.node.create_client(Trigger, f"{name}/reset")
         self.until(client.service_is_ready, f"the service of {name}")
@@ -160,7 +160,7 @@ class StartedRun:
             raise HapticError(answer.result().message)
 
     def close(self) -> int:
-        """Ends the run as Ctrl-C does; its exit code."""
+        """Ends the run as Ctrl-C does; returns its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         code = self.process.wait(60.0)
@@ -177,23 +177,23 @@ class StartedRun:
 
 
 class WatchedRun(StartedRun):
-    """A `StartedRun` in realtime, without a bag, of which every tick is seen.
+    """A `StartedRun` in realtime, without a bag, that observes every tick.
 
     Attributes:
-        device: the newest DeviceState.
-        new_starts: number of new beginnings of the ticks.
+        device: newest DeviceState.
+        new_starts: number of times that the ticks began again.
         events: source, kind and detail of all TickEvents.
-        forces: largest joint effort that acted while the device said that it is not OK [N m or N].
-        moved: distance of the tool from its position at the device's first report of it [m].
-        stops: ticks at which the device went from OK to anything else.
-        struck: tick that the device was at when something was last done to a node.
+        forces: largest joint effort while the status of the device was not OK [N m or N].
+        moved: largest distance of the tool from its position when the device stopped [m].
+        stops: ticks at which the status of the device changed from OK to another one.
+        struck: tick of the device at the last fault of a node.
     """
 
-    def __init__(self, experiment: str, *words: str, **place: Any) -> None:
-        super().__init__(experiment, "mode:=realtime", "record:=false", *words, **place)
+    def __init__(self, experiment: str, *words: str, **options: Any) -> None:
+        super().__init__(experiment, "mode:=realtime", "record:=false", *words, **options)
         self.device, self.new_starts = DeviceState(), 0
         self.forces, self.moved, self.stops, self.struck = 0.0, 0.0, list[int](), 0
-        self._place = (0.0, 0.0, 0.0)
+        self._stop_position = (0.0, 0.0, 0.0)
         self.events: list[tuple[str, str, dict[str, Any]]] = []
         self.node.create_subscription(DeviceState, "device_state", self._on_state, QoSProfile(depth=1000))
         self.node.create_subscription(TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH))
@@ -201,24 +201,24 @@ class WatchedRun(StartedRun):
     def _on_state(self, state: DeviceState) -> None:
         self.new_starts += state.tick < self.device.tick
         stopped = state.status != DeviceState.STATUS_OK
-        place = (state.tool_pose.position.x, state.tool_pose.position.y, state.tool_pose.position.z)
+        position = (state.tool_pose.position.x, state.tool_pose.position.y, state.tool_pose.position.z)
         if stopped and self.device.status == DeviceState.STATUS_OK:
             self.stops.append(state.tick)
-            self._place = place
-        elif stopped:  # joint_effort is of the period before: the first stopped one still is of an obeyed command
+            self._stop_position = position
+        elif stopped:  # joint_effort is of the period before: in the first stopped state it is of an obeyed command
             self.forces = max(self.forces, *map(abs, state.joint_effort))
-            self.moved = max(self.moved, math.dist(place, self._place))
+            self.moved = max(self.moved, math.dist(position, self._stop_position))
         self.device = state
 
     def _on_event(self, event: TickEvent) -> None:
         self.events.append((event.source, event.kind, detail_of(event)))
 
     def goes_on(self, ticks: int, resets: Sequence[str] = ()) -> None:
-        """Waits until the device has obeyed for so many ticks in a row, and nothing newer is on its way.
+        """Waits until the device's status was OK for a number of consecutive ticks, and its newest state is recent.
 
         Args:
-            ticks: in a row.
-            resets: nodes that are reset whenever the device does not obey.
+            ticks: number of consecutive ticks.
+            resets: nodes that are reset whenever the status is not OK.
         """
         first = None
 
@@ -239,39 +239,43 @@ class WatchedRun(StartedRun):
         self.until(obeyed, f"{ticks} ticks")
 
     def started(self, name: str) -> int:
-        """How often a node has become active."""
+        """Counts how often a node has become active."""
         return sum((source, kind, detail.get("state")) == (name, "state", "active")
                    for source, kind, detail in self.events)  # fmt: skip
 
     def parameters(self, name: str) -> Mapping[str, Any]:
-        """Those with which a node last became active."""
+        """Returns the parameters with which a node last became active."""
         found = [detail["parameters"] for source, kind, detail in self.events
                  if source == name and kind == "state" and "parameters" in detail]  # fmt: skip
         return found[-1] if found else {}
 
     def after_stop(self) -> tuple[float, float]:
-        """What must not be after a stop: `forces` of an impedance device, `moved` of an admittance device; else nan."""
+        """Returns `forces` of an impedance device and nan, or nan and `moved` of an admittance device."""
         holds = any(detail.get("mode") == "MOTION" for _, kind, detail in self.events if kind == "state")
         return (math.nan, self.moved) if holds else (self.forces, math.nan)
 
     def reasons(self) -> list[str]:
-        """Why the device went to its safe state, each time."""
+        """Returns the reasons of the device's safe stops, in order."""
         return [detail["reason"] for source, kind, detail in self.events if (source, kind) == ("device", "error")]
 
     def pid(self, name: str) -> int:
-        """Process id of a node by its name."""
+        """Returns the process id of a node.
+
+        Raises:
+            HapticError: there is no process of that node.
+        """
         found = self.pids()
         if name not in found:
             raise HapticError(f"there is no process of the node {name}")
         return found[name]
 
     def kill(self, pid: int) -> None:
-        """Ends a node's process without a warning."""
+        """Kills the process of a node by SIGKILL."""
         self.struck = self.device.tick
         os.kill(pid, signal.SIGKILL)
 
     def hold_up(self, pid: int, duration: float) -> None:
-        """Stops a node's process for some time [s]."""
+        """Stops the process of a node by SIGSTOP for a duration [s]."""
         self.struck = self.device.tick
         with _stopped(pid):
             end = time.monotonic() + duration
@@ -279,13 +283,13 @@ class WatchedRun(StartedRun):
                 self.executor.spin_once(timeout_sec=left)
 
     def runner_held(self) -> contextlib.AbstractContextManager[None]:
-        """Within it the runner does nothing: a node that died is not back before the device has seen it gone."""
+        """Stops the runner inside the context, so that a killed node restarts only after the device has missed it."""
         return _stopped(self.process.pid)
 
 
 @contextlib.contextmanager
 def _stopped(pid: int) -> Iterator[None]:
-    """Within it a process does not run."""
+    """Stops a process inside the context by SIGSTOP."""
     os.kill(pid, signal.SIGSTOP)
     try:
         yield

@@ -1,12 +1,12 @@
-"""What the threads of other processes do, looked at from outside a thousand times a second.
+"""Sampling of the threads of other processes, a thousand times a second.
 
     with ThreadWatch({"device": pid}) as watch:
         ...
         print(watch.found(last=1.0))
 
-A node's own record (`haptic_core.flight_recorder`) knows that its thread slept or had no core. This one sees whether it
-slept, was stopped or waited in the kernel meanwhile. Where its own samples have a gap the whole machine stood still;
-what a hypervisor took of the cores is counted, too.
+A node's own record (`haptic_core.flight_recorder`) shows that its thread slept or had no core. The samples distinguish
+whether it slept, was stopped or waited in the kernel. A gap between samples shows that the whole machine stood still.
+The time that a hypervisor took from the cores is counted as well.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from pathlib import Path
 
 import numpy as np
 
-#: what a thread can be in, by the kernel's letter
+#: states of a thread in words, by the kernel's letter
 STATES = {"R": "without a core", "D": "waiting in the kernel", "T": "stopped", "t": "stopped by a debugger"}
-#: a thread that could run and ran for less than this share of the time between two samples had no core
-_SHARE = 0.5
-#: of so many samples one asks what the hypervisor took, which takes longer than the rest
-_RARELY = 50
+#: a runnable thread that ran for less than this fraction of the time between two samples had no core
+_RUN_FRACTION = 0.5
+#: number of samples between two readings of the hypervisor's time, which take longer than a sample
+_STOLEN_INTERVAL = 50
 
 
 @dataclass(frozen=True)
 class Hindrance:
-    """The longest time for which a thread was hindered in one way.
+    """Longest time for which a thread was in one state in which it could not run.
 
     Attributes:
         thread: name of the process, number and name of the thread.
-        state: in words.
-        duration: [s], to a sample's distance.
+        state: state in words.
+        duration: duration [s], with the resolution of the samples.
     """
 
     thread: str
@@ -48,11 +48,11 @@ class Hindrance:
 
 
 class ThreadWatch:
-    """Samples all threads that some processes have when it starts, in a thread of its own.
+    """Samples, in its own thread, all threads that some processes have when it is created.
 
     Args:
         pids: Process ids by name.
-        rate: Samples per second; less if the machine is slower.
+        rate: Samples per second [Hz]; fewer if the machine is slower.
         size: Number of samples that are kept.
     """
 
@@ -61,7 +61,7 @@ class ThreadWatch:
         self._names: list[str] = []
         for name, pid in pids.items():
             for thread in sorted(map(int, os.listdir(f"/proc/{pid}/task"))):
-                with contextlib.suppress(OSError):  # one that has just ended
+                with contextlib.suppress(OSError):  # a thread that has just ended
                     self._open(name, f"/proc/{pid}/task/{thread}")
         self._interval, self._count = 1.0 / rate, 0
         self._stamps = np.zeros(size)
@@ -92,7 +92,7 @@ class ThreadWatch:
         due = time.monotonic()
         while not self._ends.is_set():
             row = self._count % len(self._stamps)
-            if self._count % _RARELY == 0:
+            if self._count % _STOLEN_INTERVAL == 0:
                 stolen = stolen_time(Path("/proc/stat").read_text())
             self._stolen[row] = stolen
             for column, (stat, schedule) in enumerate(self._files):
@@ -112,10 +112,10 @@ class ThreadWatch:
         return self._count
 
     def found(self, last: float) -> list[str]:
-        """Says how closely the threads were looked at in the last time, and what hindered them, the longest first.
+        """Describes the sampling intervals of the last time, and then the hindrances of the threads, longest first.
 
         Args:
-            last: Length of the time [s].
+            last: Length of that time [s].
         """
         count = self._count
         order = np.arange(max(0, count - len(self._stamps) + 1), count) % len(self._stamps)
@@ -131,30 +131,30 @@ class ThreadWatch:
 
 
 def stolen_time(stat: str) -> float:
-    """Time for which a hypervisor kept the machine's cores from it, from /proc/stat [s]."""
+    """Reads from the text of /proc/stat the time that a hypervisor took from the cores [s]."""
     return int(stat.split(maxsplit=9)[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def parsed(stat: bytes) -> tuple[str, str]:
-    """Name and state's letter of a thread, from its file `stat`; the name may have blanks and brackets."""
+    """Parses the file `stat` of a thread: its name, which may have blanks and brackets, and the letter of its state."""
     text = stat.decode(errors="replace")
     return text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2]
 
 
 def hindrances(names: list[str], stamps: np.ndarray, states: np.ndarray, on_core: np.ndarray) -> list[Hindrance]:
-    """The longest time in each state of each thread in which it did not run though it was to.
+    """Finds the longest time of each thread in each state of `STATES`.
 
     Args:
-        names: Of the threads (m).
-        stamps: Of the samples (n,) [s].
-        states: The kernel's letters (n, m).
-        on_core: Time for which each thread has run (n, m) [s].
+        names: Names of the m threads.
+        stamps: Times of the samples [s], shape (n,).
+        states: Letters of the kernel, shape (n, m).
+        on_core: Time for which each thread has run [s], shape (n, m).
 
     Returns:
-        The longest first; sleeping threads, which have nothing to do, are left out.
+        Hindrances, the longest first; sleeping threads, which have no work, are left out.
     """
     steps = np.diff(stamps)
-    waits = np.diff(on_core, axis=0) < _SHARE * steps[:, None]
+    waits = np.diff(on_core, axis=0) < _RUN_FRACTION * steps[:, None]
     found = []
     for column, name in enumerate(names):
         for letter, words in STATES.items():

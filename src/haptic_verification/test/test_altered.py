@@ -18,7 +18,7 @@ from haptic_verification.altered import (
     ALTERATIONS,
     alteration,
     alterations,
-    judge,
+    check_claims,
     nodes_of,
     with_columns,
     with_parameters,
@@ -57,7 +57,7 @@ def analyse(bags: dict[str, Bag]) -> SimpleNamespace:
 def test_each_claim_has_the_mildest_alteration_that_fails_it() -> None:
     force = np.linspace(1.0, 2.9, 40)
     bags = {"bag": bag_of(force=force), "b": bag_of(force=force)}
-    words = [judged.failed_by for judged in judge(analyse, bags)]
+    words = [checked.failed_by for checked in check_claims(analyse, bags)]
     assert words == [
         "force of arm/state with noise of 10 % of its range",
         "parameters of wall half as large",
@@ -72,7 +72,7 @@ def test_only_the_given_alterations_are_made() -> None:
     force = np.linspace(1.0, 2.9, 40)
     bags = {"bag": bag_of(force=force), "b": bag_of(force=force)}
     only = ("force of arm/state ten times as large", "stiffness of wall half as large")
-    words = [judged.failed_by for judged in judge(analyse, bags, only=only)]
+    words = [checked.failed_by for checked in check_claims(analyse, bags, only=only)]
     assert words == [only[0], only[1], "", "", "the recording itself", ""]
 
 
@@ -111,7 +111,7 @@ def test_an_alteration_that_there_is_none_of_is_refused(words: str) -> None:
 
 def test_claims_can_be_left_out() -> None:
     bags = {"bag": bag_of(force=np.linspace(1.0, 2.9, 40)), "b": bag_of(force=np.linspace(1.0, 2.9, 40))}
-    words = [judged.failed_by for judged in judge(analyse, bags, without=("stiffness", "force is"))]
+    words = [checked.failed_by for checked in check_claims(analyse, bags, without=("stiffness", "force is"))]
     assert words == ["", "", "force of arm/state 1 % larger in bag alone", "", "the recording itself", ""]
 
 
@@ -184,3 +184,9 @@ def test_the_study_names_the_claims_that_nothing_fails(tmp_path: Path) -> None:
 def test_the_study_refuses_what_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no run and no bag"):
         tasks(ClaimsSettings(runs=(tmp_path,)))
+
+
+def test_the_older_names_still_work() -> None:
+    for old, new in {"judge": "check_claims", "Judged": "CheckedClaim"}.items():
+        with pytest.warns(DeprecationWarning, match=new):
+            assert getattr(altered, old) is getattr(altered, new)

@@ -1,4 +1,4 @@
-"""The page of an experiment that is running already."""
+"""The page of an experiment that is already running."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from haptic_launch.runner import UsageError, parse_arguments
 from haptic_viewer.page import check_view
 
 _DEVICE_STATE = "haptic_msgs/msg/DeviceState"
-#: how long a running experiment is looked for [s]
+#: longest search for a running experiment [s]
 _SEARCH = 5.0
 
 
 class SeveralRunError(HapticError):
-    """There is more than one experiment to show.
+    """More than one experiment is running.
 
     Attributes:
         hint: advice to the user.
@@ -31,7 +31,7 @@ class SeveralRunError(HapticError):
 
 
 def running_namespaces(timeout: float = _SEARCH) -> list[str]:
-    """Namespaces in which a device publishes its state; those of the first one found, and beside it."""
+    """Finds the namespaces in which a device publishes its state; waits up to `timeout` [s] for the first one."""
     rclpy.init()
     try:
         node, end = rclpy.create_node("viewer_search", start_parameter_services=False, enable_rosout=False), 0.0
@@ -54,8 +54,8 @@ def page_options(words: Sequence[str]) -> dict[str, str]:
     """Returns view_host, view_port and view_token of a page from words name:=value.
 
     Raises:
-        UsageError: another argument was given, or the port is none.
-        PageError: no page can be opened there.
+        UsageError: another argument was given, or the port is invalid.
+        PageError: no page can be opened at this address.
     """
     options = {"view_host": "127.0.0.1", "view_port": "8080", "view_token": ""}
     given = parse_arguments(words)
@@ -70,14 +70,14 @@ def page_options(words: Sequence[str]) -> dict[str, str]:
 
 
 def show_what_runs(words: Sequence[str], command: Sequence[str]) -> NoReturn:
-    """Becomes the viewer of the running experiment; where nothing runs it opens the gallery.
+    """Replaces the process by the viewer of the running experiment; without one it shows the gallery and exits.
 
     Args:
         words: view_host:=, view_port:=, view_token:=.
-        command: of the command line, which the gallery calls with `run`.
+        command: command line that the gallery calls with `run`.
 
     Raises:
-        HapticError: no page can be opened, or too much is running.
+        HapticError: no page can be opened, or several experiments are running.
     """
     options = page_options(words)
     found = running_namespaces()
@@ -97,13 +97,13 @@ def show_gallery(arguments: Mapping[str, str], command: Sequence[str], first: Se
 
     Args:
         arguments: view_host, view_port and view_token of the page, among others.
-        command: of the command line, which the gallery calls with `run`.
-        first: name and arguments name:=value of the experiment that runs at once; empty: none.
+        command: command line that the gallery calls with `run`.
+        first: name and arguments name:=value of the experiment that is started at once; empty: none.
 
     Returns:
         Exit code.
     """
-    from haptic_viewer.gallery import run_gallery  # reads the experiments, which only the gallery needs
+    from haptic_viewer.gallery import run_gallery  # loads modules that only the gallery needs
 
     page = {"host": arguments["view_host"], "port": int(arguments["view_port"]), "token": arguments["view_token"]}
     return run_gallery(page, command, first)

@@ -1,4 +1,4 @@
-"""The clock on the page: start, pause, step, reset, pace, and what the run says of itself."""
+"""The clock panel of the page: start, pause, step, reset, pace, and the state of the run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import viser
 
 from haptic_viewer.text import PlainText, Strong
 
-#: what the buttons ask for
+#: actions of the buttons
 ACTIONS = ("start", "pause", "step", "reset")
 
 
@@ -17,8 +17,8 @@ class ClockPanel:
     """Buttons and the state of the run.
 
     Args:
-        gui: of the page.
-        act: called with one of `ACTIONS` and the ticks of a step, or with "pace" and that, in viser's thread.
+        gui: GUI of the page.
+        act: called with one of `ACTIONS` and the ticks of a step, or with "pace" and its value, in viser's thread.
     """
 
     def __init__(self, gui: viser.GuiApi, act: Callable[[str, float], None]) -> None:
@@ -50,11 +50,11 @@ class ClockPanel:
         self._state.show(*parts)
 
     def say(self, text: str) -> None:
-        """Shows why something was refused; empty: nothing was."""
+        """Shows the reason of a refusal; empty: clears it."""
         self._refusal.show(*((Strong(text),) if text else ()))
 
     def set_pace(self, pace: float, *, lockstep: bool) -> None:
-        """Shows the pace that counts; a realtime run has none."""
+        """Shows the current pace; a realtime run has none."""
         self._pace.disabled = not lockstep
         self._pace.max = max(self._pace.max, pace)
         self._pace.value = pace

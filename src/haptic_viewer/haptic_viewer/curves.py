@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from haptic_msgs.msg import Scene
 
-#: curves that a plot has at most
+#: largest number of curves in a plot
 MOST_CURVES = 6
 _COLORS = ("#d62728", "#2ca02c", "#1f77b4", "#ff7f0e", "#9467bd", "#17becf")
-#: what an entry of a list without names is called, before its number
+#: name of an entry of a list without names, before its number
 _NUMBERED = {"elements": "element", "constraints": "constraint", "walls": "wall", "joints": "joint", "bodies": "body"}
 
 
@@ -19,9 +19,9 @@ class Curve:
     """A curve of a plot.
 
     Attributes:
-        number: of the plotted entry of the list, from 0.
-        name: in the legend.
-        color: of CSS.
+        number: index of the plotted entry of the list, from 0.
+        name: name in the legend.
+        color: color as CSS text.
     """
 
     number: int
@@ -30,10 +30,11 @@ class Curve:
 
 
 class Curves:
-    """The curves of each list of numbers, with the names that the experiment gives.
+    """Curves of each list of numbers, with the names that the experiment gives.
 
     Args:
-        color_of: colour of a body on the page, red, green, blue, 0 to 255; None: it is not drawn.
+        color_of: function that returns the colour of a body on the page, red, green, blue, 0 to 255; None: the body is
+            not drawn.
     """
 
     def __init__(self, color_of: Callable[[str], tuple[int, int, int] | None] = lambda _: None) -> None:
@@ -42,11 +43,11 @@ class Curves:
         self._moving: Mapping[int, str] = {}
 
     def set_names(self, kind: str, names: Sequence[str]) -> None:
-        """Takes the names of the entries of a list, in their order: joints, or elements of friction."""
+        """Sets the names of the entries of a list, in their order: joints, or elements of friction."""
         self._names[kind] = tuple(names)
 
     def set_scene(self, scene: Scene) -> None:
-        """Takes the names of the bodies; those without mass do not move on their own, and have no curve."""
+        """Sets the names of the bodies; bodies without mass do not move, and have no curve."""
         pairs = zip(scene.name, scene.mass, strict=True)
         self._moving = {number: name for number, (name, mass) in enumerate(pairs) if mass > 0.0}
 
@@ -64,9 +65,9 @@ class Curves:
             unnamed = _NUMBERED.get(kind, "value")
             named = {number: known[number] if fits else f"{unnamed} {number + 1}" for number in range(count)}
         return [
-            Curve(number, name, self._color(kind, name, place)) for place, (number, name) in enumerate(named.items())
+            Curve(number, name, self._color(kind, name, index)) for index, (number, name) in enumerate(named.items())
         ]
 
-    def _color(self, kind: str, name: str, place: int) -> str:
+    def _color(self, kind: str, name: str, index: int) -> str:
         drawn = self._color_of(name) if kind == "bodies" else None
-        return "#{:02x}{:02x}{:02x}".format(*drawn) if drawn else _COLORS[place % len(_COLORS)]
+        return "#{:02x}{:02x}{:02x}".format(*drawn) if drawn else _COLORS[index % len(_COLORS)]

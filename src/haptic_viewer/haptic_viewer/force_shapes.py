@@ -1,4 +1,4 @@
-"""Shapes of the forces in the scene; they are sent only where they have changed."""
+"""Shapes of the forces in the scene; only changed shapes are sent to the browsers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Arrows:
     """Any number of arrows of one colour.
 
     Args:
-        scene: of the page.
-        name: of the arrows.
+        scene: scene of the page.
+        name: name of the arrows in the scene.
         color: red, green, blue, 0 to 255.
     """
 
@@ -31,7 +31,7 @@ class Arrows:
         self._node = Node(handle)
 
     def show(self, points: np.ndarray) -> None:
-        """Draws arrows (n, 2, 3) [m]; without any it is hidden."""
+        """Draws arrows (n, 2, 3) [m]; hides the object if n is 0."""
         if len(points):
             self._node.set(points=points.astype(np.float32))
         self._node.set(visible=len(points) > 0)
@@ -50,10 +50,10 @@ class Triangles:
     """Translucent triangles of one colour.
 
     Args:
-        scene: of the page.
-        name: of the triangles.
+        scene: scene of the page.
+        name: name of the triangles in the scene.
         color: red, green, blue, 0 to 255.
-        opacity: 0 to 1.
+        opacity: opacity, 0 to 1.
     """
 
     def __init__(self, scene: viser.SceneApi, name: str, color: Color, opacity: float) -> None:
@@ -62,7 +62,7 @@ class Triangles:
         self._node = Node(scene.add_mesh_simple(name, corners, faces, visible=False, **look))
 
     def show(self, triangles: np.ndarray) -> None:
-        """Draws triangles (n, 3, 3) [m]; without any it is hidden."""
+        """Draws triangles (n, 3, 3) [m]; hides the object if n is 0."""
         if len(triangles):
             corners = triangles.reshape(-1, 3).astype(np.float32)
             self._node.set(vertices=corners, faces=np.arange(len(corners), dtype=np.uint32).reshape(-1, 3))
@@ -70,13 +70,13 @@ class Triangles:
 
 
 class ContactShapes:
-    """Forces of the contacts of one node, their cones and patches.
+    """Forces of the contacts of one node, their friction cones and contact patches.
 
     Args:
-        scene: of the page.
-        name: below which the shapes are.
-        panel: settings.
-        frame: of the node's world.
+        scene: scene of the page.
+        name: parent of the shapes in the scene.
+        panel: settings of the forces.
+        frame: frame of the node's world.
     """
 
     def __init__(self, scene: viser.SceneApi, name: str, panel: ForcePanel, frame: WorldFrame) -> None:
@@ -100,17 +100,17 @@ class ContactShapes:
 
 
 class WallShapes:
-    """Forces of the walls of one node, and on demand the exaggerated depth of the tool.
+    """Normal forces of the walls of one node, and optionally the exaggerated penetration of the tool.
 
     Args:
-        scene: of the page.
-        name: below which the shapes are.
-        panel: settings.
+        scene: scene of the page.
+        name: parent of the shapes in the scene.
+        panel: settings of the forces.
     """
 
     def __init__(self, scene: viser.SceneApi, name: str, panel: ForcePanel) -> None:
         self._scene, self._name, self._panel = scene, name, panel
-        self._push = Arrows(scene, f"{name}/push", forces.NORMAL)
+        self._normal = Arrows(scene, f"{name}/push", forces.NORMAL)
         self._depth = Node(
             scene.add_line_segments(
                 f"{name}/depth", np.zeros((1, 2, 3), dtype=np.float32), forces.DEPTH, thickness=0.002, visible=False
@@ -127,14 +127,14 @@ class WallShapes:
         self._label: Any = scene.add_label("/penetration", "", visible=False)
 
     def show(self, message: Any, tool: np.ndarray) -> None:
-        """Draws a WallState, and the depth of the tool (3,) [m]."""
+        """Draws a WallState, and the penetration of the tool at `tool` (3,) [m]."""
         panel = self._panel
         panel.offer_walls()
         normals = np.asarray(message.normal).reshape(-1, 3)
-        push = np.asarray(message.push)
-        strong = push > SMALLEST
+        force = np.asarray(message.push)
+        strong = force > SMALLEST
         surface = tool + np.asarray(message.penetration)[strong, None] * normals[strong]
-        self._push.show(np.stack([surface, surface + panel.length * push[strong, None] * normals[strong]], axis=1))
+        self._normal.show(np.stack([surface, surface + panel.length * force[strong, None] * normals[strong]], axis=1))
         lines = forces.depths(message, tool, panel.times) if panel.times > 1.0 else np.zeros((0, 2, 3))
         for node in (self._depth, self._ghost):
             node.set(visible=len(lines) > 0)

@@ -1,4 +1,4 @@
-"""Forces on the page: of hand, renderer, contacts and walls, with friction cones, contact patches and penetrations."""
+"""Geometry and settings of the forces on the page: arrows, friction cones, contact patches and penetrations."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from haptic_math.rotations import matrix_from_quaternion
 from haptic_viewer.layout import LAST_FOLDERS
 from haptic_viewer.text import PlainText
 
-#: colours of forces: of the hand (or the sensor), of what is rendered, of contacts along the normal and across it
+#: colours of forces: hand (or sensor), rendered force, normal and tangential contact forces
 HAND, RENDERED, NORMAL, TANGENTIAL = (230, 140, 30), (40, 110, 220), (214, 39, 40), (23, 150, 90)
 CONE, PATCH, DEPTH = (120, 94, 200), (250, 180, 20), (214, 39, 40)
-#: what is weaker is not drawn [N]
+#: smallest force that is drawn [N]
 SMALLEST = 0.05
-#: length of a force of 1 N [mm]: first value and bounds
+#: length of a force of 1 N [mm]: initial value and bounds
 _LENGTH, _SHORTEST, _LONGEST = 10.0, 1.0, 50.0
 #: largest exaggeration of a penetration [-]
 _MOST_TIMES = 500
@@ -28,12 +28,12 @@ _SIDES, _POINT = 20, 0.002
 
 @dataclass(frozen=True)
 class WorldFrame:
-    """The frame of a node's world in the device's base frame.
+    """Frame of a node's world in the device's base frame.
 
     Attributes:
-        position: of the world's origin (3,) [m].
-        rotation: of the world's axes (3, 3).
-        scale: lengths of the world over those of the base frame [-].
+        position: position of the world's origin (3,) [m].
+        rotation: rotation matrix of the world's axes (3, 3).
+        scale: ratio of lengths in the world to lengths in the base frame [-].
     """
 
     position: np.ndarray = field(default_factory=lambda: np.zeros(3))
@@ -42,27 +42,27 @@ class WorldFrame:
 
     @staticmethod
     def of(parameters: Mapping[str, Any]) -> WorldFrame:
-        """Takes the frame from the parameters of a node; what the node does not have is that of the base frame."""
+        """Reads the frame from the parameters of a node; missing parameters have the values of the base frame."""
         position = np.asarray(parameters.get("frame_position", (0.0, 0.0, 0.0)), dtype=float)
         orientation = np.asarray(parameters.get("frame_orientation", (0.0, 0.0, 0.0, 1.0)), dtype=float)
         rotation = matrix_from_quaternion(orientation / np.linalg.norm(orientation))
         return WorldFrame(position.reshape(3), rotation, float(parameters.get("scale", 1.0)))
 
     def points(self, points: np.ndarray) -> np.ndarray:
-        """Returns points (n, 3) of the world in the base frame [m]."""
+        """Transforms points (n, 3) of the world to the base frame [m]."""
         return self.position + (points / self.scale) @ self.rotation.T
 
 
 @dataclass(frozen=True)
 class Loads:
-    """The contacts of a message that carry a force, in the base frame.
+    """Contacts of a message with a force, in the base frame.
 
     Attributes:
         pair: numbers of the two bodies (n, 2).
-        position: of the contacts (n, 3) [m].
-        normal: into the second body (n, 3).
-        normal_force: on the second body along the normal (n,) [N].
-        tangential_force: on the second body (n, 3) [N].
+        position: contact points (n, 3) [m].
+        normal: unit vectors into the second body (n, 3).
+        normal_force: force on the second body along the normal (n,) [N].
+        tangential_force: tangential force on the second body (n, 3) [N].
     """
 
     pair: np.ndarray
@@ -73,19 +73,19 @@ class Loads:
 
     @staticmethod
     def of(message: Any, frame: WorldFrame) -> Loads:
-        """Takes them from a ContactArray, whose vectors are in the world's frame."""
+        """Extracts the contacts from a ContactArray, whose vectors are in the world's frame."""
         normal_force = np.asarray(message.normal_impulse) / message.period
-        carry = normal_force > SMALLEST
+        loaded = normal_force > SMALLEST
         vectors = {
-            name: np.asarray(getattr(message, name)).reshape(-1, 3)[carry]
+            name: np.asarray(getattr(message, name)).reshape(-1, 3)[loaded]
             for name in ("position", "normal", "tangential_impulse")
         }
-        pair = np.stack([np.asarray(message.body_a), np.asarray(message.body_b)], axis=1)[carry]
+        pair = np.stack([np.asarray(message.body_a), np.asarray(message.body_b)], axis=1)[loaded]
         return Loads(
             pair,
             frame.points(vectors["position"]),
             vectors["normal"] @ frame.rotation.T,
-            normal_force[carry],
+            normal_force[loaded],
             vectors["tangential_impulse"] @ frame.rotation.T / message.period,
         )
 
@@ -99,16 +99,16 @@ class Loads:
 
 
 class FrictionRatios:
-    """The largest tangential over the normal force that each pair of bodies has shown.
+    """Largest ratio of tangential to normal force that each pair of bodies has reached.
 
-    It is the coefficient of friction once the pair has slid; a pair that has only stuck has a smaller ratio.
+    The ratio is the coefficient of friction once the pair has slid; a pair that has only stuck has a smaller ratio.
     """
 
     def __init__(self) -> None:
         self._largest: dict[tuple[int, int], float] = {}
 
     def of(self, loads: Loads) -> np.ndarray:
-        """Takes the newest contacts, and returns the ratio (n,) of the pair of each."""
+        """Updates the ratios with the newest contacts, and returns the ratio (n,) of the pair of each contact."""
         ratios = np.linalg.norm(loads.tangential_force, axis=1) / np.maximum(loads.normal_force, SMALLEST)
         pairs = [(int(a), int(b)) for a, b in loads.pair]
         for pair, ratio in zip(pairs, ratios.tolist(), strict=True):
@@ -116,8 +116,8 @@ class FrictionRatios:
         return np.array([self._largest[pair] for pair in pairs])
 
 
-def _across(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two unit vectors (3,) across a unit vector."""
+def _tangents(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Computes two orthogonal unit vectors (3,) that are normal to a unit vector."""
     axis = np.eye(3)[int(np.argmin(np.abs(normal)))]
     first = np.cross(normal, axis)
     first /= np.linalg.norm(first)
@@ -125,13 +125,13 @@ def _across(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _fan(center: np.ndarray, rim: np.ndarray) -> np.ndarray:
-    """Triangles (n, 3, 3) from a centre (3,) to the closed line through the points of a rim (n, 3)."""
+    """Builds triangles (n, 3, 3) from a centre (3,) to the closed line through the points of a rim (n, 3)."""
     return np.stack([np.broadcast_to(center, rim.shape), rim, np.roll(rim, -1, axis=0)], axis=1)
 
 
 def _disc(center: np.ndarray, normal: np.ndarray, radius: float) -> np.ndarray:
-    """Points (n, 3) of a circle."""
-    first, second = _across(normal)
+    """Computes the points (n, 3) of a circle."""
+    first, second = _tangents(normal)
     angle = np.linspace(0.0, 2.0 * np.pi, _SIDES, endpoint=False)[:, None]
     rim: np.ndarray = center + radius * (np.cos(angle) * first + np.sin(angle) * second)
     return rim
@@ -140,12 +140,12 @@ def _disc(center: np.ndarray, normal: np.ndarray, radius: float) -> np.ndarray:
 def cones(loads: Loads, ratios: np.ndarray, length: float) -> np.ndarray:
     """Returns the friction cones of contacts as triangles (n, 3, 3) [m].
 
-    A cone has its apex at the contact, is as high as the normal force is drawn, and holds all forces that stick.
+    A cone has its apex at the contact and the height of the drawn normal force. Forces inside the cone are sticking.
 
     Args:
-        loads: the contacts.
-        ratios: tangential over normal force at the surface of the cones (n,).
-        length: of a force of 1 N [m].
+        loads: contacts.
+        ratios: ratio of tangential to normal force on the surface of each cone (n,).
+        length: length of a force of 1 N [m].
     """
     found = [np.zeros((0, 3, 3))]
     for position, normal, force, ratio in zip(
@@ -169,14 +169,20 @@ def patches(loads: Loads) -> np.ndarray:
             found += [_fan(p, _disc(p, n, _POINT)) for p, n in zip(points, normals, strict=True)]
             continue
         center, normal = points.mean(axis=0), normals.mean(axis=0)
-        first, second = _across(normal / max(float(np.linalg.norm(normal)), 1e-9))
+        first, second = _tangents(normal / max(float(np.linalg.norm(normal)), 1e-9))
         order = np.argsort(np.arctan2((points - center) @ second, (points - center) @ first))
         found.append(_fan(center, points[order]))
     return np.concatenate(found)
 
 
 def depths(message: Any, tool: np.ndarray, times: float) -> np.ndarray:
-    """Returns lines (n, 2, 3) [m] from the surface of each touched wall to the exaggerated depth of the tool (3,)."""
+    """Returns lines (n, 2, 3) [m] from the surface of each touched wall to the exaggerated position of the tool.
+
+    Args:
+        message: WallState.
+        tool: position of the tool (3,) [m].
+        times: factor of the penetrations [-].
+    """
     normals = np.asarray(message.normal).reshape(-1, 3)
     penetration = np.asarray(message.penetration)
     touched = penetration > 0.0
@@ -185,10 +191,10 @@ def depths(message: Any, tool: np.ndarray, times: float) -> np.ndarray:
 
 
 class ForcePanel:
-    """The settings of the forces: their scale, and what is drawn beside them.
+    """Settings of the forces: scale, and the shapes that are drawn with them.
 
     Args:
-        gui: of the page.
+        gui: GUI of the page.
     """
 
     def __init__(self, gui: viser.GuiApi) -> None:
@@ -211,20 +217,20 @@ class ForcePanel:
             self._words = PlainText(gui, "orange: hand, blue: rendered")
 
     def offer_contacts(self) -> None:
-        """Shows the settings of contacts; the experiment has some."""
+        """Shows the settings of contacts, once the experiment has contacts."""
         if not self._contacts.visible:
             self._contacts.visible = self._cones.visible = self._patches.visible = True
             self._words.show("orange: hand, blue: rendered, red: normal, green: tangential")
 
     def offer_walls(self) -> None:
-        """Shows the settings of walls; the experiment has some."""
+        """Shows the settings of walls, once the experiment has walls."""
         if not self._times.visible:
             self._times.visible = True
             self._words.show("orange: hand, blue: rendered, red: of the wall")
 
     @property
     def settings(self) -> tuple[float | bool, ...]:
-        """All settings, to see whether a user has changed one."""
+        """All settings, for the detection of changes."""
         return self.length, self.times, self.contacts, self.cones, self.patches
 
     @property
@@ -239,15 +245,15 @@ class ForcePanel:
 
     @property
     def contacts(self) -> bool:
-        """Whether the forces of contacts are drawn."""
+        """True if the forces of contacts are drawn."""
         return bool(self._contacts.value)
 
     @property
     def cones(self) -> bool:
-        """Whether friction cones are drawn."""
+        """True if friction cones are drawn."""
         return bool(self._cones.value)
 
     @property
     def patches(self) -> bool:
-        """Whether contact patches are drawn, and the bodies are translucent."""
+        """True if contact patches are drawn, and the bodies are translucent."""
         return bool(self._patches.value)

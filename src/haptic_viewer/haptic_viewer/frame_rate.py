@@ -1,4 +1,4 @@
-"""The rate of the pictures: it gives way first where the run falls behind its pace."""
+"""Frame rate of the page, which is reduced when the run falls behind its pace."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from haptic_core.process import stop_requested
 
 #: slowest rate [Hz]
 SLOWEST = 2.0
-#: real-time factor over the wanted one below which the rate falls, and above which it rises again
+#: ratios of the real-time factor to the wanted one below which the rate falls, and above which it rises again
 _BEHIND, _ON_TIME = 0.93, 0.97
 #: factors of the rate from one second to the next
 _FALL, _RISE = 0.5, 1.25
-#: largest fraction of the time of the process for the pictures
-_SHARE = 0.6
+#: largest fraction of the process's time for drawing
+_DRAWING_FRACTION = 0.6
 
 
 class FrameRate:
-    """A rate that is halved in each second in which the run is behind, and rises slowly in the others.
+    """Rate that is halved in each second in which the run is behind, and rises slowly otherwise.
 
     Args:
-        largest: rate where nothing is short [Hz].
+        largest: largest rate [Hz].
     """
 
     def __init__(self, largest: float) -> None:
@@ -34,7 +34,7 @@ class FrameRate:
 
         Args:
             factor: real-time factor of the last second.
-            wanted: real-time factor that the run is to have; 0: as fast as possible, and the rate is the largest.
+            wanted: wanted real-time factor; 0: as fast as possible, and the rate rises to the largest one.
         """
         if not wanted > 0.0 or factor >= _ON_TIME * wanted:
             self.rate = min(self._largest, _RISE * self.rate)
@@ -46,7 +46,7 @@ class FrameRate:
 def make_pictures(executor: Executor, frame: Callable[[], None], rate: Callable[[], float]) -> None:
     """Calls `frame` at a rate [Hz] until the process is stopped, and serves the executor in between.
 
-    The frames have at most the fraction `_SHARE` of the time.
+    The calls take at most the fraction `_DRAWING_FRACTION` of the time.
     """
     due = time.monotonic()
     while not stop_requested():
@@ -57,4 +57,4 @@ def make_pictures(executor: Executor, frame: Callable[[], None], rate: Callable[
         start = time.monotonic()
         frame()
         now = time.monotonic()
-        due = max(due + 1.0 / rate(), start + (now - start) / _SHARE)
+        due = max(due + 1.0 / rate(), start + (now - start) / _DRAWING_FRACTION)

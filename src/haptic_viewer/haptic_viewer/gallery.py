@@ -1,4 +1,4 @@
-"""The page that stays: a gallery of scenes, and the viewer of the one that runs."""
+"""The page with a gallery of scenes, and the viewer of the running scene."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from haptic_viewer.scenes import GalleryScene, scene_of, scene_of_file, touchabl
 from haptic_viewer.share import read_link
 from haptic_viewer.text import PlainText, Strong, add_picture, plain
 
-#: rate at which the gallery looks at what its users did, while no scene runs [Hz]
+#: rate at which the gallery handles the actions of its users while no scene runs [Hz]
 _IDLE_RATE = 20.0
-#: how much lower the priority of the page is than that of the scene
+#: increment of the page's nice value over that of the scene
 _NICE = 10
 #: arguments of every scene
 _ARGUMENTS = [
@@ -48,15 +48,17 @@ _WELCOME = (
 
 
 class GalleryPanel:
-    """Picture, line and button of each scene, and the state of the change from one to another.
+    """Picture, title and button of each scene, and a line about the change from one scene to another.
+
+    viser's thread calls the functions.
 
     Args:
-        gui: of the page.
+        gui: GUI of the page.
         place: tab of the gallery, entered with `with`.
-        scenes: the scenes.
-        choose: called with the name of a scene, in viser's thread.
-        record: called with whether the running scene is started anew with a bag, or without one, likewise.
-        open_file: called with name and content of a file that a user wants to touch, likewise.
+        scenes: scenes of the gallery.
+        choose: called with the name of a scene.
+        record: called with True to restart the running scene with a bag, False to restart it without one.
+        open_file: called with name and content of a file that a user wants to touch.
     """
 
     def __init__(
@@ -102,18 +104,18 @@ class GalleryPanel:
         self._words.show(*parts)
 
     def mark(self, running: str, *, records: bool = False) -> None:
-        """Disables the button of the scene that runs, and offers to record it; empty: none."""
+        """Disables the button of the running scene, and offers to record it; empty: no scene runs."""
         for name, button in self._buttons.items():
             button.disabled = name == running
         self._record.visible, self._stop.visible = bool(running) and not records, records
 
 
 class Gallery(Node):
-    """The gallery's page, and the process and the viewer of the chosen scene.
+    """Page of the gallery, with the process and the viewer of the chosen scene.
 
     Args:
         options: host, port, token of the page.
-        run: starts the process of a scene, given its name and arguments name:=value.
+        run: function that starts the process of a scene, from its name and arguments name:=value.
         first: name of the scene that is started at once, and its arguments; empty: none.
     """
 
@@ -133,20 +135,20 @@ class Gallery(Node):
         self._viewer: Viewer | None = None
 
     def start(self) -> None:
-        """Opens the page; raises PageError where that is not possible."""
+        """Opens the page; raises PageError if that is not possible."""
         self._hands = Hands()
         self._hands.on_file = self._open
         self._hands.on_open = lambda path: self._tasks.put(partial(self._follow_link, path))
         self.server = open_page(self._options["host"], self._options["port"], self._options["token"], self._hands)
-        self._furnish()
+        self._add_panels()
         self._address = address(self.server, self._options["host"], self._options["token"])
         self.get_logger().info(f"the page is at {self._address}")
 
     def spin(self, executor: Executor) -> None:
-        """Makes pictures until it is stopped.
+        """Draws frames until it is stopped.
 
-        The scenes' viewers are served by an executor of their own: rclpy's EventsExecutor, which the process has,
-        crashes where a subscription with event callbacks, such as a viewer's of the status, is destroyed.
+        A separate executor serves the viewers of the scenes: the process's own, rclpy's EventsExecutor, crashes when a
+        subscription with event callbacks is destroyed, such as a viewer's subscription to the status.
         """
         self._executor = SingleThreadedExecutor(context=self.context)
         make_pictures(self._executor, self._frame, lambda: self._viewer.rate if self._viewer else _IDLE_RATE)
@@ -157,8 +159,8 @@ class Gallery(Node):
         self._folder.cleanup()
         self.server.stop()
 
-    def _furnish(self) -> None:
-        """Clears the page, and makes its panels, which reach the browsers once they can be used."""
+    def _add_panels(self) -> None:
+        """Clears the page and adds its panels; the browsers get them once their callbacks exist."""
         with self.server.atomic():
             self.server.scene.reset()
             self.server.gui.reset()
@@ -173,35 +175,35 @@ class Gallery(Node):
                 PlainText(self.server.gui, _WELCOME)
 
     def _choose(self, name: str) -> None:
-        """Takes the wish of a user; viser's threads call this."""
-        self._tasks.put(partial(self._want, [name]))
+        """Queues the scene that a user has chosen; viser's threads call this."""
+        self._tasks.put(partial(self._request, [name]))
 
     def _record(self, records: bool) -> None:
-        """Takes the wish to record the running scene, or to stop that; viser's threads call this."""
-        self._tasks.put(lambda: self._want([self._running, *self._words, f"record:={str(records).lower()}"]))
+        """Queues a restart of the running scene with or without a bag; viser's threads call this."""
+        self._tasks.put(lambda: self._request([self._running, *self._words, f"record:={str(records).lower()}"]))
 
     def _open(self, name: str, content: bytes) -> None:
-        """Takes a file of a user; viser's threads call this."""
+        """Queues a file of a user; viser's threads call this."""
 
         def show() -> None:
             try:
-                self._want(scene_of_file(name, content, Path(self._folder.name)))
+                self._request(scene_of_file(name, content, Path(self._folder.name)))
             except (HapticError, OSError) as error:
                 self._panel.say(Strong(str(error)))
 
         self._tasks.put(show)
 
-    def _want(self, words: Sequence[str]) -> None:
+    def _request(self, words: Sequence[str]) -> None:
         if words[0]:
             self._wanted = words
 
     def _follow_link(self, path: str) -> None:
-        """A page was opened, perhaps by a link with a scene and parameters."""
+        """Requests the scene and the parameters in the address of an opened page, if it names a scene."""
         name, values = read_link(path)
         if name not in {scene.name for scene in self._scenes}:
             return
         if name != self._running:
-            self._want([name])
+            self._request([name])
             self._linked = values
         elif self._viewer is not None:
             self._viewer.follow_link(values)
@@ -221,12 +223,12 @@ class Gallery(Node):
             self._viewer.frame()
 
     def _change(self) -> None:
-        """Stops the scene that runs, and starts the wanted one once that is gone."""
+        """Stops the running scene, and starts the wanted one once its process has ended."""
         if self._viewer is not None:
             self._leave()
             stopped, self._running = self._running, ""
             self._recorded, self._records = stopped if self._records else "", False
-            self._furnish()
+            self._add_panels()
             self._panel.say(f"{stopped or 'the scene'} is being stopped")
         if self._scene is not None:
             if not self._scene.stop():
@@ -236,7 +238,7 @@ class Gallery(Node):
         before = self._recording()
         self._running, self._words = name, [word for word in words if not word.startswith("record:=")]
         self._records = parse_arguments(words).get("record") == "true"
-        self._furnish()
+        self._add_panels()
         state = "runs, and a bag is written" if self._records else "runs"
         self._panel.say(f"{name} {state}; it starts slowly where code is compiled first{before}")
         namespace = scene_of(load_experiment(name)).namespace
@@ -249,12 +251,12 @@ class Gallery(Node):
         self._scene = self._run([name, *_ARGUMENTS, *words])
 
     def _recording(self) -> str:
-        """Names the newest run of a scene that was recorded; empty: it was not."""
+        """Describes the newest run of the recorded scene; empty if no scene was recorded."""
         runs = sorted(Path("runs").glob(f"*-{self._recorded}")) if self._recorded else []
         return f"\n\nThe recording is in {runs[-1]}; ./haptics report makes its figure" if runs else ""
 
     def _leave(self) -> None:
-        """Ends the viewer of the scene that ran."""
+        """Destroys the viewer of the last scene."""
         if self._viewer is not None:
             self._executor.remove_node(self._viewer)
             self._viewer.leave()
@@ -267,14 +269,14 @@ def run_gallery(options: Mapping[str, Any], command: Sequence[str], first: Seque
 
     Args:
         options: host, port, token of the page.
-        command: of the command line, before `run`.
+        command: command line before `run`.
         first: scene that is started at once, and its arguments; empty: none.
 
     Returns:
         Exit code.
     """
     with ThreadPoolExecutor(1) as starter:
-        starter.submit(os.getpid).result()  # its thread keeps the priority, which a scene's process inherits
+        starter.submit(os.getpid).result()  # its thread keeps the priority, which the process of a scene inherits
         os.nice(_NICE)
 
         def run(words: Sequence[str]) -> SceneProcess:

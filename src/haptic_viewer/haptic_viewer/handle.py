@@ -1,4 +1,4 @@
-"""The handle with which a person leads the simulated hand."""
+"""The handle with which a user leads the simulated hand."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ _SIZE, _BALL = 0.05, 0.007
 
 
 class HandlePanel:
-    """A checkbox, and while the handle is held an object to drag with the hand's target and a spring to the tool.
+    """A checkbox and, while the handle is held, an object to drag, the hand's target, and a spring to the tool.
+
+    viser's thread calls the functions.
 
     Args:
-        server: of the page.
-        axes: 2: the hand leads x and y, 6: it turns, too.
-        hold: called when the user takes the handle or lets go, in viser's thread.
-        move: called with the handle's pose (7,), quaternion x, y, z, w, likewise.
+        server: server of the page.
+        axes: 2: the hand leads x and y; 6: it leads position and orientation.
+        hold: called with True when the user takes the handle, False when it is released.
+        move: called with the handle's pose (7,): position [m], quaternion x, y, z, w.
     """
 
     def __init__(
@@ -35,7 +37,7 @@ class HandlePanel:
     ) -> None:
         planar, scene = axes == 2, server.scene
         self._move = move
-        #: whether the device moves in a plane
+        #: True if the device moves in a plane
         self.planar = planar
         with server.gui.add_folder("Hand"):
             self._box: Any = server.gui.add_checkbox(
@@ -71,7 +73,7 @@ class HandlePanel:
                 move(np.array([*(float(value) for value in grip.position), x, y, z, w]))
 
     def shift(self, displacement: np.ndarray) -> None:
-        """Moves the held handle by (3,) [m], as dragging does."""
+        """Moves the held handle by a displacement (3,) [m], as dragging does."""
         if self.held and displacement.any():
             grip = self._grip
             position = np.asarray(grip.position) + displacement
@@ -80,7 +82,7 @@ class HandlePanel:
             self._move(np.array([*position.tolist(), x, y, z, w]))
 
     def set_held(self, held: bool, target: np.ndarray) -> None:
-        """The hand is led or not; the handle begins at the hand's target, pose (7,)."""
+        """Shows the handle at the hand's target, pose (7,), if the user holds it; else hides it."""
         if held and not self.held:
             self._grip.position, self._grip.wxyz = tuple(target[:3]), wxyz(target[3:])
         self.held = held
@@ -91,13 +93,13 @@ class HandlePanel:
         self.say("")
 
     def show(self, target: np.ndarray, tool: np.ndarray) -> None:
-        """Where the hand wants the tool and where it is, (3,) each [m]."""
+        """Shows the hand's target for the tool and the position of the tool, (3,) each [m]."""
         if self.held:
             self._target.set(position=tuple(target.tolist()))
             self._spring.set(points=spring(target, tool))
 
     def say(self, text: str) -> None:
-        """Shows why something was refused; empty: nothing was."""
+        """Shows the reason of a refusal; empty: clears it."""
         self._refusal.show(*((Strong(text),) if text else ()))
         if text:
             self._box.value = self.held

@@ -1,7 +1,7 @@
-"""Keys and gamepads of the page's browsers, and the rumble that they get: a websocket of its own beside viser's.
+"""Keys and gamepads of the page's browsers, and the rumble of the gamepads, over a second websocket beside viser's.
 
-The script `hands.js` is a part of the page. It sends `{"axes": [right, up, away], "buttons": [...]}`, each axis from -1
-to 1 and the buttons that were pressed since the last message, and gets `{"held": true, "rumble": 0.3}`. A file that is
+The script `hands.js` is part of the page. It sends `{"axes": [right, up, away], "buttons": [...]}`: axes from -1 to 1,
+and the buttons that were pressed since the last message. It receives `{"held": true, "rumble": 0.3}`. A file that is
 dropped on the page is a binary message: its name, a newline and its content.
 """
 
@@ -24,25 +24,26 @@ from haptic_viewer.stage import directions
 SCRIPT = Path(__file__).with_name("hands.js")
 #: path of the websocket
 PATH = "/hands"
-#: buttons of a gamepad that take the handle or let go, and pause the run or let it go on
+#: buttons of a gamepad that take or release the handle, and pause or continue the run
 HOLD_BUTTON, PAUSE_BUTTON = 0, 9
-#: longest message [characters]; a longer one, or one that is none, ends the connection
+#: longest message [characters]; a longer or invalid message ends the connection
 LONGEST = 2000
 #: time between two messages to the browsers [s]
 _INTERVAL = 0.1
-#: speed of the handle at the end of an axis [m/s]
+#: speed of the handle at full deflection of an axis [m/s]
 SPEED = 0.1
-#: force at which the rumble is strongest, and below which there is none [N]
+#: force of the strongest rumble, and smallest force with rumble [N]
 STRONGEST, WEAKEST = 10.0, 0.3
-#: longest time that one picture moves the handle [s]
+#: longest time of which the motion of the handle is applied at once [s]
 _LONGEST_STEP = 0.2
 
 
 def parse(text: str) -> tuple[np.ndarray, list[int]]:
-    """Returns axes (3,) from -1 to 1 and the pressed buttons of a message.
+    """Parses a message: axes (3,) from -1 to 1, and the pressed buttons.
 
     Raises:
-        ValueError: it is no message.
+        ValueError: the message is too long or its axes are not three finite numbers. Other content may also raise
+            TypeError, KeyError or RecursionError.
     """
     if len(text) > LONGEST:
         raise ValueError(f"expected at most {LONGEST} characters, got {len(text)}")
@@ -59,7 +60,7 @@ def rumble_of(force: float) -> float:
 
 
 class Hands:
-    """What all browsers do with keys and gamepads, the newest of each, and what they feel."""
+    """Newest input of the keys and gamepads of all browsers, and the rumble that the browsers get."""
 
     def __init__(self) -> None:
         self._axes: dict[int, np.ndarray] = {}
@@ -75,7 +76,7 @@ class Hands:
         """Serves the websocket of a browser until it is closed."""
         number = id(connection)
         self.on_open(connection.request.path)
-        told = asyncio.create_task(self._tell(connection))
+        sender = asyncio.create_task(self._send_answers(connection))
         try:
             async for message in connection:
                 if isinstance(message, bytes):
@@ -89,10 +90,10 @@ class Hands:
         except ConnectionClosed:
             pass
         finally:
-            told.cancel()
+            sender.cancel()
             self._axes.pop(number, None)
 
-    async def _tell(self, connection: Any) -> None:
+    async def _send_answers(self, connection: Any) -> None:
         before: dict[str, Any] = {}
         with suppress(ConnectionClosed):
             while True:
@@ -103,7 +104,7 @@ class Hands:
                 await asyncio.sleep(_INTERVAL)
 
     def feel(self, *, held: bool, force: float) -> None:
-        """Sets what the browsers get: whether the handle is held, and the force on the hand [N]."""
+        """Sets the answer to the browsers: whether the handle is held, and the force on the hand [N]."""
         self._answer = {"held": held, "rumble": round(rumble_of(force), 2) if held else 0.0}
 
     def pressed(self) -> list[int]:
@@ -112,9 +113,10 @@ class Hands:
         return pressed
 
     def displacement(self, up_axis: str, *, planar: bool, now: Callable[[], float] = time.monotonic) -> np.ndarray:
-        """Returns by how much the handle is moved since the last call (3,) [m], in the device's base frame.
+        """Returns the displacement of the handle since the last call (3,) [m], in the device's base frame.
 
-        Right is to the right of a user in front of the device. Up is up; for a planar device it is away from the user.
+        Right is to the right of a user in front of the device. Up is upwards; for a planar device it is away from the
+        user.
         """
         step, self._time = min(now() - self._time, _LONGEST_STEP), now()
         axes = np.clip(sum(self._axes.copy().values(), np.zeros(3)), -1.0, 1.0)

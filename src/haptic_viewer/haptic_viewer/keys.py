@@ -10,7 +10,7 @@ import viser
 
 from haptic_viewer.text import plain
 
-#: key of each command, and its words
+#: key and label of each command
 COMMANDS = {
     "pause": ("space", "Pause the run, or let it go on"),
     "reset": ("R", "Reset device and nodes"),
@@ -23,7 +23,7 @@ class Keys:
     """The keys of a scene: space pauses, R resets, H holds the handle.
 
     Args:
-        gui: of the page.
+        gui: GUI of the page.
         act: called with a name of `COMMANDS`, in viser's thread.
     """
 
@@ -39,7 +39,7 @@ def add_scene_keys(gui: viser.GuiApi, names: Sequence[str], choose: Callable[[st
 
 
 def add_key(gui: viser.GuiApi, label: str, key: Any, act: Callable[[], None]) -> None:
-    """Adds a key that acts; its label stands in the list of keys. viser's thread calls `act`."""
+    """Adds a key that calls `act` in viser's thread; its label appears in the list of keys."""
     command = gui.add_command(plain(label), hotkey=key)
 
     @command.on_trigger

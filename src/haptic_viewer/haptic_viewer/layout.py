@@ -7,26 +7,26 @@ from typing import Any
 import viser
 from viser import _messages as viser_messages
 
-#: widths of the panels [pixel]; at 1024 pixels more than a third of the window is left for the scene
+#: widths of the panels [pixel]; at 1024 pixels more than a third of the window remains for the scene
 _LEFT, _RIGHT = 290, 330
-#: a scene whose width over height is smaller is too narrow: the left panel is folded. A tablet that stands upright has
-#: 0.3 at most, a landscape window of 800 pixels more than 0.35
+#: smallest ratio of width to height of a scene; below it the left panel is folded. An upright tablet has at most 0.3,
+#: a landscape window of 800 pixels more than 0.35
 _NARROW = 0.35
-#: order of the folders that come after those of the hand and the nodes, however late these are made
-LAST_FOLDERS = {name: 1e6 + place for place, name in enumerate(("View", "Forces", "Time", "Share"))}
+#: order of the folders after those of the hand and the nodes, which may be created later
+LAST_FOLDERS = {name: 1e6 + index for index, name in enumerate(("View", "Forces", "Time", "Share"))}
 
 
 class Layout:
     """Panels of the page.
 
     Args:
-        server: of the page.
-        gallery: whether the page has a gallery.
-        running: whether a scene runs; else the gallery is in front.
+        server: server of the page.
+        gallery: True if the page has a gallery.
+        running: True if a scene runs; else the gallery is in front.
 
     Attributes:
         signals: tab of the plots.
-        scenes: tab of the gallery; None: there is none.
+        scenes: tab of the gallery; None without a gallery.
     """
 
     def __init__(self, server: viser.ViserServer, *, gallery: bool = False, running: bool = True) -> None:
@@ -43,7 +43,7 @@ class Layout:
         server.on_client_connect(self._watch)
 
     async def _watch(self, client: viser.ClientHandle) -> None:
-        """Folds the left panel of a browser once its scene is too narrow; a user who unfolds it keeps it."""
+        """Folds the left panel of a browser once, when its scene is too narrow; users may unfold it again."""
         folded = False
 
         @client.camera.on_update

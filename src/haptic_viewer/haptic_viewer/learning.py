@@ -1,4 +1,4 @@
-"""What a user may try with an experiment: suggestions, and the figure to compare with."""
+"""Suggestions for the users of an experiment, and the figure to compare with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import viser
 from haptic_launch.experiments import Experiment
 from haptic_viewer.text import PlainText, Strong, add_picture
 
-#: largest figure that is sent to each page [bytes]
+#: largest file size of the figure [bytes]
 _LARGEST = 700_000
 
 
@@ -25,8 +25,8 @@ class LearningPanel:
     """Folder with the suggestions and the figure of an experiment.
 
     Args:
-        gui: of the page.
-        experiment: its metadata.
+        gui: GUI of the page.
+        experiment: metadata of the experiment.
     """
 
     def __init__(self, gui: viser.GuiApi, experiment: Experiment) -> None:

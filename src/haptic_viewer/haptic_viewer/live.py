@@ -1,4 +1,4 @@
-"""`./haptics doctor --live`: how the experiments of this ROS domain are; listens for some seconds, changes nothing."""
+"""`./haptics doctor --live`: state of the experiments in this ROS domain, from some seconds of passive listening."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from haptic_core.start.matching import RECORDER
 from haptic_msgs.msg import DeviceState, TickEvent
 
 _DEVICE_STATE = "haptic_msgs/msg/DeviceState"
-#: how long an experiment is looked for, and what is missing of it; the middleware announces itself every three [s]
+#: longest search for an experiment, and for its missing nodes [s]; the middleware announces itself every 3 s
 SEARCH = 5.0
-#: how long it is listened to in between: nodes report once a second [s]
+#: time of listening in between [s]; nodes report once a second
 LISTEN = 2.5
-#: how long a node has to say its lifecycle state [s]
+#: longest wait for the lifecycle state of a node [s]
 _ANSWER = 1.0
-#: a realtime device below this share of its rate is too slow
+#: a realtime device below this fraction of its rate is too slow
 _RATE = 0.98
 _LEVELS = ("ok", "warning", "error", "stale")
 _COLOURS = ("green", "yellow", "red", "red")
@@ -42,12 +42,12 @@ class NodeReport:
     """One line of the table.
 
     Attributes:
-        name: of the node.
-        state: of its lifecycle.
-        numbers: rate, p50, p99, missed ticks, as the node says; empty where it says nothing.
-        rejected: kinds and counts of rejected inputs.
+        name: name of the node.
+        state: lifecycle state of the node; empty if unknown.
+        numbers: rate, p50, p99 and missed ticks that the node reports, by key; empty without a report.
+        rejected: number of rejected inputs by kind.
         level: 0 ok, 1 warning, 2 error.
-        problems: descriptions of what is wrong.
+        problems: descriptions of the problems.
     """
 
     name: str
@@ -58,17 +58,17 @@ class NodeReport:
     problems: list[str] = field(default_factory=list)
 
     def complain(self, problem: str, level: int = 2) -> None:
-        """Notes what is wrong."""
+        """Adds the description of a problem."""
         self.problems.append(problem)
         self.level = max(self.level, level)
 
 
 class LiveExperiment:
-    """Statuses that an experiment publishes while there is a subscriber.
+    """Subscriptions to the events, the status and the diagnostics of an experiment.
 
     Args:
-        node: that listens.
-        namespace: of the device.
+        node: node of the subscriptions.
+        namespace: namespace of the device.
     """
 
     def __init__(self, node: Node, namespace: str) -> None:
@@ -104,34 +104,34 @@ class LiveExperiment:
 
     @property
     def title(self) -> str:
-        """Namespace, mode, and how far the device is."""
+        """Namespace, mode and newest tick of the device."""
         mode = self._parameters.get("mode", "unknown mode")
         ticks = f"tick {self._ticks[-1]}" if self._ticks else "no tick"
         return f"{self.namespace}: {mode}, {ticks}{', paused' if self._paused else ''}"
 
     def _expected(self) -> list[str]:
-        """Full names of the nodes that the device says it runs with, its own first."""
+        """Returns the full names of the nodes that belong to the experiment, the device first."""
         sources = [f"{self.namespace}/{name}" for name in self._parameters.get("sources", [])]
         device = f"{self.namespace}/{self.device}"
         expected = [device] if self.device else []
         return expected + sources + ([f"/{RECORDER}"] if self._parameters.get("recorded") else [])
 
     def _known(self) -> set[str]:
-        """Full names of the nodes that this process has discovered: those of the experiment, and the recorder."""
+        """Returns the full names of the discovered nodes of the experiment, and of the recorder."""
         names = self._node.get_node_names_and_namespaces()
         there = {f"{space.rstrip('/')}/{name}" for name, space in names if space == (self.namespace or "/")}
         return there | {f"/{name}" for name, _ in names if name == RECORDER}
 
     def complete(self) -> bool:
-        """Whether the device has said what it is, and every node that belongs to it is known and has reported."""
+        """Returns whether the device has described itself, and every expected node is discovered and has reported."""
         expected = set(self._expected())
         return bool(expected) and expected <= self._known() & {f"/{name.lstrip('/')}" for name in self._reports}
 
     def reports(self, state_of: Callable[[str], str]) -> list[NodeReport]:
-        """The lines of the table, the device first.
+        """Returns the lines of the table, the device first.
 
         Args:
-            state_of: gives the lifecycle state of a node by its full name; empty if it does not answer.
+            state_of: function that returns the lifecycle state of a node by its full name; empty without an answer.
         """
         expected, known = self._expected(), self._known()
         others = sorted(f"/{name}" for name in self._reports if f"/{name}" in known and f"/{name}" not in expected)
@@ -179,7 +179,7 @@ class LiveExperiment:
                 row.complain(f"too slow: {row.numbers['rate [1/s]']} ticks/s instead of {wanted:g}", 1)
 
     def mismatches(self) -> list[str]:
-        """Pairs of publisher and subscription that do not find each other because of their QoS."""
+        """Describes the pairs of publisher and subscription that are not connected because of their QoS."""
         node, found = self._node, []
         for topic, _ in node.get_topic_names_and_types():
             if not (topic.startswith(f"{self.namespace}/") or topic == "/diagnostics"):
@@ -194,7 +194,7 @@ class LiveExperiment:
 
 
 def find_experiments(node: Node) -> list[str]:
-    """Namespaces in which a device publishes its state."""
+    """Returns the namespaces in which a device publishes its state."""
     return sorted(
         name.rpartition("/")[0]
         for name, kinds in node.get_topic_names_and_types()
@@ -203,10 +203,10 @@ def find_experiments(node: Node) -> list[str]:
 
 
 class Examination:
-    """Listens to all experiments of a ROS domain.
+    """Examination of all experiments of a ROS domain.
 
     Args:
-        context: of rclpy, initialised.
+        context: initialised context of rclpy.
     """
 
     def __init__(self, context: Context) -> None:
@@ -215,7 +215,7 @@ class Examination:
         self._executor.add_node(self._node)
 
     def close(self) -> None:
-        """Leaves the domain."""
+        """Destroys the node."""
         self._executor.shutdown()
         self._node.destroy_node()
 
@@ -237,7 +237,7 @@ class Examination:
             self._node.destroy_client(client)
 
     def run(self) -> list[tuple[LiveExperiment, list[NodeReport], list[str]]]:
-        """Experiments with their nodes and QoS mismatches; empty if there is none."""
+        """Examines the experiments; returns each with its nodes and QoS mismatches."""
         self._until(lambda: find_experiments(self._node), SEARCH)
         experiments = [LiveExperiment(self._node, namespace) for namespace in find_experiments(self._node)]
         if experiments:
@@ -247,7 +247,7 @@ class Examination:
 
 
 def show(console: Console, experiment: LiveExperiment, rows: list[NodeReport], mismatches: list[str]) -> bool:
-    """Prints the table of one experiment; says whether all is well."""
+    """Prints the table of one experiment; returns whether there is no problem."""
     table = Table("node", "state", "ticks/s", "missed", "p50 [µs]", "p99 [µs]", "rejected", "what is wrong")
     for row in rows:
         rate, p50, p99, missed = (row.numbers.get(key, "") for key in _NUMBERS)
@@ -260,17 +260,17 @@ def show(console: Console, experiment: LiveExperiment, rows: list[NodeReport], m
         console.print(f"[red]QoS mismatch[/] {line}", highlight=False, soft_wrap=True)
     if experiment.status is not None:
         level = experiment.status.level[0]
-        said = f": {experiment.status.message}" if level else ""
-        text = f"status [{_COLOURS[level]}]{_LEVELS[level]}[/]{said}"
+        reason = f": {experiment.status.message}" if level else ""
+        text = f"status [{_COLOURS[level]}]{_LEVELS[level]}[/]{reason}"
         console.print(text, highlight=False, soft_wrap=True)
     return not (mismatches or any(row.problems for row in rows))
 
 
 def main() -> int:
-    """Prints how the running experiments are.
+    """Prints the state of the running experiments.
 
     Returns:
-        0 if one runs and all is well, else 1.
+        0 if an experiment runs and there is no problem, else 1.
     """
     console = Console(width=None if sys.stdout.isatty() else 150)
     context = Context()

@@ -1,8 +1,8 @@
-"""ROS node that shows the experiment of its namespace as a browser page, and passes on what its users do.
+"""ROS node that shows the experiment of its namespace as a browser page, and sends the actions of its users.
 
-It changes nothing by being there: it reads latched descriptions and events, and topics only while a page is open, the
-newest message of each picture alone. What a user does goes the way of any ROS program: parameter services, `~/reset`,
-the device's `~/pause`, `~/step`, `~/hold` and `operator_handle`.
+The node does not affect the experiment: it reads latched descriptions and events, and other topics only while a page is
+open, the newest message for each frame. Actions of users use the interfaces of any ROS program: parameter services,
+`~/reset`, the device's `~/pause`, `~/step`, `~/hold` and `operator_handle`.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ from haptic_viewer.text import plain
 from haptic_viewer.user_actions import UserActions
 
 _FILE = Path(__file__).with_name("viewer.yaml")
-#: times between two looks at the graph, two drawings of the plots, two lines of the clock, two rates of pictures [s]
-_INTERVALS = {"look": 1.0, "plot": 0.1, "tell": 0.25, "adapt": 1.0}
+#: intervals of updating the ROS graph, the plots, the line of the clock and the frame rate [s]
+_INTERVALS = {"graph": 1.0, "plot": 0.1, "clock": 0.25, "frame rate": 1.0}
 
 
 class Viewer(Node):
-    """The page of the experiment in this node's namespace.
+    """Page of the experiment in this node's namespace.
 
     Attributes:
-        url: of the page, once `start` has opened it.
+        url: URL of the page, once `start` has opened it.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -85,7 +85,7 @@ class Viewer(Node):
     # ---- life -------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Opens the page; raises PageError where that is not possible."""
+        """Opens the page; raises PageError if that is not possible."""
         p = self.parameters
         hands = Hands()
         server = open_page(p["host"], p["port"], p["token"], hands)
@@ -94,16 +94,16 @@ class Viewer(Node):
         self.get_logger().info(f"the page is at {self.url}")
 
     def show_on(self, server: viser.ViserServer, layout: Layout, hands: Hands, link: str = "") -> None:
-        """Shows the experiment on a page that is open.
+        """Shows the experiment on an open page.
 
         Args:
-            server, layout: the page and its panels.
+            server, layout: server and panels of the page.
             hands: keys and gamepads of the page's users.
-            link: address of the page in links that reopen the scene; empty: there are no such links.
+            link: address of the page in links that reopen the scene; empty: no links.
         """
         self.server, self._hands, self._link = server, hands, link
         with server.atomic():
-            self._furnish(layout)
+            self._add_panels(layout)
         self.create_subscription(TickEvent, "tick_event", self._on_event, latched_qos(EVENT_DEPTH))
         for kind, topic, take in (
             (String, "robot_description", lambda message: self._picture.describe(message.data)),
@@ -113,26 +113,26 @@ class Viewer(Node):
         alive = SubscriptionEventCallbacks(liveliness=self._on_liveliness)
         self.create_subscription(DiagnosticStatus, "status", self._on_status, status_qos(), event_callbacks=alive)
 
-    def _furnish(self, layout: Layout) -> None:
+    def _add_panels(self, layout: Layout) -> None:
         server = self.server
         server.gui.set_panel_label(plain(self.get_namespace().strip("/") or "haptics"))
-        self._first = self._teach(str(self.parameters["experiment"]))
+        self._first = self._add_learning_panel(str(self.parameters["experiment"]))
         self._clock_panel = ClockPanel(
-            server.gui, lambda word, number: self._do(partial(self._actions.act, word, number))
+            server.gui, lambda word, number: self._queue_task(partial(self._actions.act, word, number))
         )
         self._actions = UserActions(self, self._clock_panel, server.atomic)
         prefix = f"{self.get_namespace().rstrip('/')}/"
         self._taps = Taps(self.context, self.get_name())
         self._camera = CameraPanel(
-            server.gui, lambda client, view: self._do(partial(self._picture.stage.look, client, view))
+            server.gui, lambda client, view: self._queue_task(partial(self._picture.stage.look, client, view))
         )
         self._share = SharePanel(server.gui, str(self.parameters["experiment"]) or "scene")
         self._show_link()
-        Keys(server.gui, lambda word: self._do(partial(self._on_key, word)))
+        Keys(server.gui, lambda word: self._queue_task(partial(self._on_key, word)))
         self._picture = Picture(server, self._taps, prefix, layout.signals, self._shown)
 
-    def _teach(self, name: str) -> Sequence[str]:
-        """Shows what there is to try with an experiment; returns the parameters that the page shows first."""
+    def _add_learning_panel(self, name: str) -> Sequence[str]:
+        """Shows the suggestions of an experiment; returns the parameters that the page shows first."""
         try:
             experiment = load_experiment(name) if name else None
         except HapticError as error:
@@ -144,7 +144,7 @@ class Viewer(Node):
         return experiment.first_parameters
 
     def spin(self, executor: Executor) -> None:
-        """Makes pictures until it is stopped."""
+        """Draws frames until it is stopped, then closes the page."""
         make_pictures(executor, self.frame, lambda: self.rate)
         self.close()
 
@@ -154,23 +154,23 @@ class Viewer(Node):
         self.leave()
 
     def leave(self) -> None:
-        """Reads nothing any more; the page stays."""
+        """Ends the subscriptions to the topics; the page stays open."""
         self._taps.destroy()
 
     @property
     def rate(self) -> float:
-        """Rate of the pictures [Hz]."""
+        """Frame rate [Hz]."""
         return self._frame_rate.rate
 
-    def _do(self, task: Callable[[], None]) -> None:
-        """Leaves something to the thread of `frame`; viser's threads call this."""
+    def _queue_task(self, task: Callable[[], None]) -> None:
+        """Queues a task for the thread of `frame`; viser's threads call this."""
         self._tasks.put(task)
 
     def frame(self) -> None:
-        """One picture: what users did, then what has changed."""
+        """Draws one frame, after the actions of the users."""
         while not self._tasks.empty():
             self._tasks.get()()
-        self._lead()
+        self._apply_hands()
         self._actions.send()
         watched = bool(self.server.get_clients())
         if watched != self._watching:
@@ -179,8 +179,8 @@ class Viewer(Node):
         if watched and self._device:
             self._draw()
 
-    def _lead(self) -> None:
-        """Lets keys and gamepads lead the hand, and their rumble follow the rendered force."""
+    def _apply_hands(self) -> None:
+        """Moves the handle by keys and gamepads, and sets their rumble from the rendered force."""
         handle = self._actions.handle_panel
         if handle is None:
             return
@@ -194,7 +194,7 @@ class Viewer(Node):
         self._hands.feel(held=handle.held, force=self._picture.felt)
 
     def _watch(self, watched: bool) -> None:
-        """Reads what only a page needs, or ends that."""
+        """Starts or ends the subscriptions that only an open page needs."""
         if watched:
             self._state_line.begin()
             report = partial(self._shown, "diagnostics", self._take_diagnostics)
@@ -203,14 +203,14 @@ class Viewer(Node):
         self._taps.close()
         self.destroy_subscription(self._diagnostics)
 
-    def _often(self, what: str) -> bool:
+    def _is_due(self, update: str) -> bool:
         now = time.monotonic()
-        if now - self._last[what] < _INTERVALS[what]:
+        if now - self._last[update] < _INTERVALS[update]:
             return False
-        self._last[what] = now
+        self._last[update] = now
         return True
 
-    # ---- what the experiment says -----------------------------------------------------------------
+    # ---- messages of the experiment ---------------------------------------------------------------
 
     def _on_status(self, message: DiagnosticStatus) -> None:
         values = {entry.key: entry.value for entry in message.values}
@@ -227,14 +227,14 @@ class Viewer(Node):
                 self._state_line.set_diagnostics(node, {entry.key: entry.value for entry in status.values})
 
     def _shown(self, what: str, show: Callable[..., None], *arguments: Any) -> None:
-        """Shows something that came; what cannot be shown is counted and reported, and the page goes on.
+        """Shows the content of a message; an error is counted and reported, and the page goes on.
 
-        Pages get it as a whole: a user's answer to an input that has no callback yet would be lost.
+        Browsers get all changes at once: the input of a user to a control without a callback would be lost.
         """
         try:
             with self.server.atomic():
                 show(*arguments)
-        except Exception as error:  # whatever another program has sent
+        except Exception as error:  # another program may send any content
             if self.rejections.add(what, time.monotonic()):
                 reason = " ".join(str(error).split())
                 count = self.rejections.counts[what]
@@ -246,7 +246,7 @@ class Viewer(Node):
     def _take_event(self, event: TickEvent) -> None:
         detail, panels = detail_of(event), self._actions.panels
         if event.kind == TickEvent.KIND_STATE and "sources" in detail.get("parameters", {}):
-            self._meet(event.source, detail)
+            self._set_device(event.source, detail)
         if event.kind == TickEvent.KIND_STATE and detail.get("state") == "active":
             self._active[event.source] = detail
             self._picture.set_parameters(event.source, detail.get("parameters", {}))
@@ -276,8 +276,8 @@ class Viewer(Node):
         self._pace = pace
         self._clock_panel.set_pace(pace, lockstep=self._mode == "lockstep")
 
-    def _meet(self, name: str, detail: dict[str, Any]) -> None:
-        """The device says what it is: the page gets its parts."""
+    def _set_device(self, name: str, detail: dict[str, Any]) -> None:
+        """Sets the device from its description, and adds its parts to the page."""
         first = not self._device
         parameters = detail["parameters"]
         if detail.get("up_axis", "z") not in ("x", "y", "z"):
@@ -297,17 +297,17 @@ class Viewer(Node):
             handle = HandlePanel(
                 self.server,
                 axes,
-                lambda held: self._do(partial(self._actions.hold, held)),
-                lambda pose: self._do(partial(self._actions.move, pose)),
+                lambda held: self._queue_task(partial(self._actions.hold, held)),
+                lambda pose: self._queue_task(partial(self._actions.move, pose)),
             )
             self._picture.handle_panel = self._actions.handle_panel = handle
 
     def _show_parameters(self) -> None:
-        """Makes the panels of the nodes that are active and answer the device."""
+        """Adds the panels of the active sources of the device."""
         for source in self._device.get("parameters", {}).get("sources", ()):
             if source in self._active and source not in self._actions.panels:
                 first = [name.partition(".")[2] for name in self._first if name.startswith(f"{source}.")]
-                panel = ParameterPanel(self.server.gui, source, partial(self._do_want, source), first)
+                panel = ParameterPanel(self.server.gui, source, partial(self._queue_value, source), first)
                 self._actions.add_panel(source, panel)
 
     def _on_key(self, word: str) -> None:
@@ -320,42 +320,42 @@ class Viewer(Node):
             self._actions.hold(not handle.held)
 
     def follow_link(self, values: Mapping[str, Any]) -> None:
-        """Sets the parameters of a link, by node.parameter; what no node has is left aside."""
+        """Sets the parameters of a link, by node.parameter; unknown ones are ignored."""
         self._actions.follow_link(values)
 
     def _show_link(self) -> None:
         if self._link:
             self._share.show_link(link_of(self._link, str(self.parameters["experiment"]), self._changed))
 
-    def _do_want(self, source: str, name: str, value: Any) -> None:
-        self._do(partial(self._actions.want, source, name, value))
+    def _queue_value(self, source: str, name: str, value: Any) -> None:
+        self._queue_task(partial(self._actions.want, source, name, value))
 
     # ---- drawing ----------------------------------------------------------------------------------
 
     def show(self, topic: str, kind: str, message: Any) -> None:
-        """Shows a message as a picture does: its plots, the forces and the line of the clock.
+        """Shows a message as a frame does: its plots, the forces and the line of the clock.
 
         Args:
-            topic: Absolute name.
+            topic: Absolute name of the topic.
             kind: Type of the message, one of `plots.SIGNALS`.
-            message: Counted as a rejection, where it cannot be shown.
+            message: Message to show; if it cannot be shown, it counts as a rejection.
         """
         self._picture.show(topic, kind, message)
-        self._tell()
+        self._show_clock()
 
     def _draw(self) -> None:
-        if self._often("look"):
+        if self._is_due("graph"):
             graph = {name: kinds[0] for name, kinds in self.get_topic_names_and_types()}
             self._picture.look_around(graph)
         self._picture.draw()
-        if self._often("plot"):
+        if self._is_due("plot"):
             self._picture.draw_plots()
-        if self._often("tell"):
-            self._tell()
-        if self._often("adapt") and not self._actions.paused:
+        if self._is_due("clock"):
+            self._show_clock()
+        if self._is_due("frame rate") and not self._actions.paused:
             self._frame_rate.adapt(self._state_line.factor, self._pace if self._mode == "lockstep" else 0.0)
 
-    def _tell(self) -> None:
+    def _show_clock(self) -> None:
         self._camera.show_square(self._picture.stage.square)
         state = self._picture.state
         if state is None:
@@ -366,6 +366,6 @@ class Viewer(Node):
 
 
 def main() -> None:
-    """Entry point of the executable viewer; it gives way to the loop."""
+    """Runs the executable viewer with a lower priority than the nodes of the loop."""
     os.nice(10)
     process.main(Viewer)

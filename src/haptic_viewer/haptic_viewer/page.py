@@ -1,4 +1,4 @@
-"""Opens the page: which address, which port, and who may come."""
+"""Server of the page: address, port, and access control."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from haptic_viewer.hands import Hands
 from haptic_viewer.policy import page_policy, with_script
 
 _COOKIE = "haptics_view"
-#: websockets that are open at a time; a browser has two
+#: largest number of open websockets; a browser has two
 MOST_CONNECTIONS = 40
 #: largest message of a browser [bytes]; viser's client sends files in smaller parts
 LARGEST_MESSAGE = 4 * 1024 * 1024
 
 
 class PageError(HapticError):
-    """The page cannot be opened.
+    """Page that cannot be opened.
 
     Attributes:
         hint: advice to the user.
@@ -46,7 +46,7 @@ class PageError(HapticError):
 
 
 def is_loopback(host: str) -> bool:
-    """The address cannot be reached from another machine."""
+    """Returns whether an address can be reached from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -56,10 +56,10 @@ def is_loopback(host: str) -> bool:
 
 
 def check_page(host: str, port: int, token: str) -> None:
-    """Refuses what cannot be opened, or must not be.
+    """Refuses an address that cannot be opened, or must not be opened without a token.
 
     Raises:
-        PageError: a host beyond loopback without a token, or an address or a port that cannot be had.
+        PageError: the host is beyond loopback without a token, or the server cannot listen at the address and port.
     """
     if not (token or is_loopback(host)):
         raise PageError(
@@ -79,10 +79,10 @@ def check_page(host: str, port: int, token: str) -> None:
 
 
 def check_view(arguments: Mapping[str, str]) -> None:
-    """Refuses view_host, view_port and view_token with which no page can be opened.
+    """Refuses values of view_host, view_port and view_token with which no page can be opened.
 
     Raises:
-        UsageError: the port is none.
+        UsageError: the port is invalid.
         PageError: see `check_page`.
     """
     port = arguments["view_port"]
@@ -92,11 +92,11 @@ def check_view(arguments: Mapping[str, str]) -> None:
 
 
 def refusal(request: Request, token: str, local: bool) -> tuple[http.HTTPStatus, str] | None:
-    """Why a request may not come in; None: it may.
+    """Returns status and reason of the refusal of a request; None if it is allowed.
 
-    A page of another site may not open the websocket (it has another origin). A foreign name that resolves to this
-    machine does not count as this machine. Where there is a token, URL or cookie must have it. A link on another site
-    may open the page, but not choose a scene or change parameters.
+    A page of another site may not open the websocket (its origin differs). A foreign host name that resolves to this
+    machine is refused. If there is a token, the URL or the cookie must contain it. A link on another site may open the
+    page, but not choose a scene or change parameters.
     """
     host = request.headers.get("Host", "")
     if local and not is_loopback(urlsplit(f"//{host}").hostname or ""):
@@ -125,11 +125,11 @@ def _token_of(request: Request) -> str:
 
 @contextmanager
 def _guarded(token: str, local: bool, hands: Hands) -> Iterator[list[bool]]:
-    """Within it, a websocket server that is started asks `refusal` first; yields a list that says it was.
+    """Restricts a websocket server that is started inside the context; yields a list that is not empty once it was.
 
-    It has as many connections as `MOST_CONNECTIONS`, and messages up to `LARGEST_MESSAGE`. The page's own script is
-    served with the page, and its websocket beside viser's.
-    viser has no such options; it starts its server through this function of websockets.
+    The server checks each request by `refusal`, has at most `MOST_CONNECTIONS` connections, and accepts messages up to
+    `LARGEST_MESSAGE`. It adds the suite's script to the page, and serves the script's websocket beside viser's. viser
+    has no such options; it starts its server by `websockets.asyncio.server.serve`, which is replaced.
     """
     serve, used = websockets.asyncio.server.serve, []
     count = [0]
@@ -152,7 +152,7 @@ def _guarded(token: str, local: bool, hands: Hands) -> Iterator[list[bool]]:
                 _harden(answer.headers)
                 return answer
             with suppress(KeyError):
-                del request.headers["Accept-Encoding"]  # the page is packed already, and gets a script
+                del request.headers["Accept-Encoding"]  # a compressed page cannot get the script
             response: Response | None = process_request(connection, request)
             if response is not None and response.headers.get("Content-Type", "").startswith("text/html"):
                 response.body = with_script(bytes(response.body or b""))
@@ -175,7 +175,7 @@ def _guarded(token: str, local: bool, hands: Hands) -> Iterator[list[bool]]:
 
 
 def _harden(headers: Headers) -> None:
-    """The page runs no script but its own, connects to no other host, and is no part of another page."""
+    """Adds headers: no foreign scripts, no connections to other hosts, no embedding in another page."""
     headers["X-Frame-Options"] = "DENY"
     headers["X-Content-Type-Options"] = "nosniff"
     headers["Referrer-Policy"] = "no-referrer"  # the address may hold the token
@@ -183,10 +183,10 @@ def _harden(headers: Headers) -> None:
 
 
 class _Signal(asyncio.Event):
-    """An event that any thread may set; viser sets its own from others', which now and then raises an error.
+    """Event that any thread may set. viser sets its event from other threads, which sometimes raises an error.
 
     Args:
-        loop: event loop of the coroutines that wait.
+        loop: event loop of the waiting coroutines.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -195,7 +195,7 @@ class _Signal(asyncio.Event):
 
     def set(self) -> None:
         if self.is_set():
-            return  # who waits has not looked yet
+            return  # the waiting coroutine has not run yet
         if asyncio._get_running_loop() is self._home:
             super().set()
         else:
@@ -209,29 +209,29 @@ def open_page(host: str, port: int, token: str, hands: Hands | None = None) -> v
     Args:
         host: address to listen on.
         port: TCP port; 0: a free one.
-        token: that the page's users must know; empty: none.
-        hands: takes what the browsers' keys and gamepads do; None: it is not used.
+        token: token that the page's users must know; empty: none.
+        hands: receiver of the browsers' keys and gamepads; None: they are ignored.
 
     Raises:
         PageError: see `check_page`.
         UnknownPageError: see `page_policy`.
     """
     check_page(host, port, token)
-    page_policy()  # computed before the first request, in which an error would be no refusal
-    with _guarded(token, is_loopback(host), hands or Hands()) as used, redirect_stdout(StringIO()):  # it tells no token
+    page_policy()  # cached before the first request, in which its error would not be reported
+    with _guarded(token, is_loopback(host), hands or Hands()) as used, redirect_stdout(StringIO()):
         server = viser.ViserServer(host=host, port=port, verbose=False)
-    if not used or (port and server.get_port() != port):  # viser takes the next port where one is taken
+    if not used or (port and server.get_port() != port):  # viser takes the next port if one is in use
         server.stop()
         raise PageError(f"view_port {port}: {host} cannot listen there", "give another one with view_port:=8081")
     buffer = server._websock_server._broadcast_buffer
     buffer.message_event = _Signal(buffer.event_loop)
     for message in (viser_messages.ShareUrlRequest, viser_messages.ShareUrlDisconnect):
-        server._websock_server.unregister_handler(message)  # it would give the page to a public server
+        server._websock_server.unregister_handler(message)  # they would share the page through a public server
     server.gui.configure_theme(show_share_button=False, show_logo=False, control_width="large")
     return server
 
 
 def address(server: viser.ViserServer, host: str, token: str) -> str:
-    """URL of the page."""
+    """Returns the URL of the page."""
     shown = f"[{host}]" if ":" in host else host
     return f"http://{shown}:{server.get_port()}/" + (f"?token={token}" if token else "")

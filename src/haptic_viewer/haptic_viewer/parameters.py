@@ -1,4 +1,4 @@
-"""Sliders and fields for the parameters of a node, made from their descriptors."""
+"""Controls for the parameters of a node, created from their descriptors."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from haptic_core.errors import shortened
 from haptic_core.parameters import FIXED_ONCE_CONFIGURED, limits_in
 from haptic_viewer.text import PlainText, Strong, plain
 
-#: what counts at the start only, though it may be set later
+#: parameters that are used at the start only, though they may be set later
 _STARTS = ("activation_timeout",)
-#: a slider ends here, over the first value, where the bounds are further away
+#: end of a slider as a multiple of the initial value, if the bounds are too wide
 _SPAN = 4.0
-#: bounds further apart than this, over the first value, are too wide for a slider
+#: largest distance of the bounds of a slider, as a multiple of the initial value
 _WIDE = 40.0
-#: a whole slider has at least this many steps
+#: smallest number of steps of a slider
 _STEPS = 100
 
 
 @dataclass(frozen=True)
 class Control:
-    """How a parameter is shown and set.
+    """Control that shows and sets a parameter.
 
     Attributes:
         kind: "checkbox", "choice", "slider", "number" or "text" (strings, and arrays as JSON).
-        label: name and unit.
-        hint: description and constraints.
-        disabled: it cannot be set.
-        low, high, step: of a slider, and of a number where they are finite.
-        choices: of a choice.
+        label: name and unit of the parameter.
+        hint: description and constraints of the parameter.
+        disabled: True if the parameter cannot be set.
+        low, high, step: bounds and step of a slider, and of a number if they are finite.
+        choices: options of a choice.
     """
 
     kind: str
@@ -49,16 +49,16 @@ class Control:
 
 
 def _is_fixed(descriptor: ParameterDescriptor) -> bool:
-    """Whether a configured node refuses every change of the parameter."""
+    """Returns whether a configured node refuses every change of the parameter."""
     return bool(descriptor.read_only or FIXED_ONCE_CONFIGURED in descriptor.additional_constraints)
 
 
 def control_of(descriptor: ParameterDescriptor, value: Any) -> Control:
-    """The control for a parameter.
+    """Creates the control for a parameter.
 
     Args:
-        descriptor: as `SuiteNode` declares it: description that ends with the unit, constraints in words.
-        value: present one.
+        descriptor: descriptor as `SuiteNode` declares it: description that ends with the unit, constraints in words.
+        value: present value.
     """
     name, about, constraints = descriptor.name, descriptor.description, descriptor.additional_constraints
     unit = about[about.rfind("[") + 1 : -1] if about.endswith("]") else ""
@@ -88,29 +88,29 @@ def control_of(descriptor: ParameterDescriptor, value: Any) -> Control:
 
 
 def _tenth(value: float) -> float:
-    """Power of ten at or below a tenth of a value; 0.001 for zero."""
+    """Returns the power of ten at or below a tenth of a value; 0.001 for zero."""
     return 10.0 ** math.floor(math.log10(abs(value) / 10.0)) if value else 1e-3
 
 
 def _kind(value: Any) -> type:
-    """Type of a value; one type for all numbers and one for all sequences."""
+    """Returns the type of a value: float for all numbers, list for all sequences."""
     if isinstance(value, bool) or not isinstance(value, (int, float, list, tuple)):
         return type(value)
     return float if isinstance(value, (int, float)) else list
 
 
 def _text(value: Any) -> str:
-    """Content of a text field; its length is not limited, since the user edits it."""
+    """Returns the content of a text field; its length is not limited, since the user edits it."""
     return plain(value, limit=None) if isinstance(value, str) else json.dumps(value)
 
 
 class ParameterPanel:
-    """The parameters of one node on the page; those that are read at start are in a folder that is closed.
+    """Folder with the parameters of one node; those that are read at the start are in a folded sub-folder.
 
     Args:
-        gui: of the page.
-        title: of the folder.
-        change: called with name and value when the user has changed one, in viser's thread.
+        gui: GUI of the page.
+        title: title of the folder.
+        change: called with name and value when the user has changed a parameter, in viser's thread.
         first: names of the parameters that are shown first; the others are folded. Empty: all are shown.
     """
 
@@ -123,7 +123,7 @@ class ParameterPanel:
         self._values: dict[str, Any] = {}
 
     def show(self, descriptors: Sequence[ParameterDescriptor], values: Mapping[str, Any]) -> None:
-        """Makes the controls, with the present values."""
+        """Adds the controls, with the present values."""
         self._values = dict(values)
         with self._folder:
             self._answer = PlainText(self._gui)
@@ -141,11 +141,11 @@ class ParameterPanel:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """The present values by name."""
+        """Present values by name."""
         return self._values
 
     def take(self, name: str, value: Any) -> None:
-        """Shows the value that a parameter has now; ignores an unknown name.
+        """Shows the new value of a parameter; ignores an unknown name.
 
         Raises:
             ValueError: the value has another type than the parameter.
@@ -159,7 +159,7 @@ class ParameterPanel:
             self._answer.show(f"{name} is {value} now")
 
     def refuse(self, name: str, reason: str) -> None:
-        """The node has refused a value: shows why, and the value that counts."""
+        """Shows the reason why the node has refused a value, and the present value."""
         self._put(name)
         self._answer.show(Strong("refused:"), f" {reason}")
 
@@ -195,12 +195,12 @@ class ParameterPanel:
                 self._change(name, event.target.value)
 
     def value_of(self, name: str, given: Any) -> Any:
-        """What a user has given, in the parameter's type; raises ValueError for text that is no list of it."""
+        """Converts the input of a user to the parameter's type; raises ValueError for text that is no such list."""
         present = self._values[name]
         if isinstance(present, (list, tuple)):
             try:
                 value = json.loads(given)
-            except (ValueError, RecursionError):  # no JSON, integers of too many digits, brackets in brackets
+            except (ValueError, RecursionError):  # no JSON, integers with too many digits, deeply nested brackets
                 value = None
             if not isinstance(value, list):
                 example = json.dumps(list(present))

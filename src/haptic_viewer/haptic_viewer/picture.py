@@ -1,4 +1,4 @@
-"""Pictures of the experiment: the newest message of each topic, drawn while a page is open."""
+"""Scene and plots of the experiment: the newest message of each topic, drawn while a page is open."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _MARKERS = "visualization_msgs/msg/MarkerArray"
 _JOINTS = "joint_states"
 #: topics of forces, and the arrow of each
 _WRENCHES = {"rendered_wrench": "rendered", "measured_wrench": "hand"}
-#: messages whose forces the page draws itself, in place of the markers of their node
+#: messages whose forces the page draws itself, instead of the markers of their node
 _FORCES = ("haptic_msgs/msg/ContactArray", "haptic_msgs/msg/WallState")
 
 
 class Picture:
-    """The scene and the plots of one experiment.
+    """Scene and plots of one experiment.
 
     Args:
-        server: of the page.
+        server: server of the page.
         taps: subscriptions.
         prefix: namespace of the experiment, with a slash at its end.
-        signals: tab of the plots; None: of a recorded run, which has neither live plots nor a last minute.
-        guarded: calls a function with its arguments; counts and reports its errors under a name.
+        signals: tab of the plots; None for a recorded run, which has neither live plots nor a timeline of a minute.
+        guarded: function that calls another one with its arguments, and counts and reports its errors under a name.
     """
 
     def __init__(
@@ -61,38 +61,39 @@ class Picture:
         }
         self.stage, self.timeline, self._now = Stage(server), Timeline(), 0.0
         self.time_panel = TimePanel(server.gui, lambda: self._now) if signals is not None else None
-        #: names of what the first view shows, the robot and topics of markers; None: there is no view yet
+        #: topics of markers that the camera's view contains; None: there is no view yet
         self._viewed: set[str] | None = None
         self._drawn, self._settings = dict[str, Any](), self._panel.settings
         self._ticking = False
         self._seen = list[np.ndarray]()
         self._target: np.ndarray | None = None
-        #: pose of the tool (7,), newest DeviceState, and the handle
+        #: pose of the tool (7,)
         self.tool = np.array([0.0] * 6 + [1.0])
+        #: newest DeviceState
         self.state: Any = None
-        #: size of the rendered force [N]
+        #: magnitude of the rendered force [N]
         self.felt = 0.0
         self.handle_panel: HandlePanel | None = None
 
-    # ---- what the experiment is ---------------------------------------------------------------------
+    # ---- descriptions -------------------------------------------------------------------------------
 
     def meet(self, device: Mapping[str, Any]) -> None:
-        """Takes the description of the device: parameters, base frame, direction that is up, axes of the handle."""
+        """Sets the description of the device: parameters, base frame, up direction, axes of the handle."""
         self._device = device
 
     def describe(self, description: str) -> None:
-        """Takes the robot description."""
+        """Sets the robot description (URDF), and replaces the shown robot."""
         robot = Robot(self._server.scene, description)
         if self._robot is not None:
             self._robot.remove()
         self._robot, self._viewed = robot, None
 
     def set_scene(self, scene: Scene) -> None:
-        """Takes the names of the bodies."""
+        """Sets the names of the bodies."""
         self.curves.set_scene(scene)
 
     def set_parameters(self, source: str, parameters: Mapping[str, Any]) -> None:
-        """Takes the parameters of a node: the frame of its world, and the axes of its friction."""
+        """Sets the parameters of a node: the frame of its world, and the axes of its friction."""
         self._frames[source] = WorldFrame.of(parameters)
         if isinstance(parameters.get("axes"), list):
             self.curves.set_names("elements", [str(axis) for axis in parameters["axes"]])
@@ -100,12 +101,12 @@ class Picture:
     def _color_of(self, body: str) -> tuple[int, int, int] | None:
         return next((color for markers in self._markers.values() if (color := markers.color_of(body))), None)
 
-    # ---- what is read -------------------------------------------------------------------------------
+    # ---- topics -------------------------------------------------------------------------------------
 
     def look_around(self, graph: Mapping[str, str]) -> None:
-        """Listens to what there is to be shown; to what is published in every tick only once ticks come.
+        """Subscribes to the topics that can be shown; to those of every tick only after the first tick.
 
-        The first tick is published when those who need it are matched, and no other node must be counted among them.
+        The device publishes the first tick once its subscribers are matched; this node must not count as one of them.
 
         Args:
             graph: type of each topic by its name.
@@ -128,12 +129,12 @@ class Picture:
                     self._taps.open(self._prefix + name, "geometry_msgs/msg/WrenchStamped")
 
     def offer(self, kinds: Mapping[str, str], markers: Sequence[str], points: Sequence[np.ndarray]) -> None:
-        """Makes the forces of topics and the shapes of markers that `show_moment` is to draw.
+        """Creates the forces of topics and the shapes of markers that `show_moment` draws.
 
         Args:
             kinds: type of each topic, one of `plots.SIGNALS`.
-            markers: topics of the markers; forces in them are left out.
-            points: (3,) [m] that the first view shows beside the bodies.
+            markers: topics of the markers; their forces are left out.
+            points: points (3,) [m] that the first view shows in addition to the bodies.
         """
         self._seen = list(points)
         for topic in markers:
@@ -143,7 +144,7 @@ class Picture:
         self._ticking = True
 
     def _plots_of(self, topic: str, kind: str) -> list[Plot]:
-        """The plots and the forces of a topic, which are made once."""
+        """Returns the plots of a topic; creates its plots and forces at the first call."""
         if topic not in self._plots:
             node = topic.removeprefix(self._prefix).rpartition("/")[0].partition("/")[0]
             gui, scene = self._server.gui, self._server.scene
@@ -156,10 +157,10 @@ class Picture:
                 self._forces[topic] = WallShapes(scene, f"/forces/{node}", self._panel)
         return self._plots[topic]
 
-    # ---- what is drawn ------------------------------------------------------------------------------
+    # ---- drawing ------------------------------------------------------------------------------------
 
     def draw(self) -> None:
-        """Draws what has come since the last picture, or the moment of the last minute that a user has chosen."""
+        """Draws the messages since the last frame, or the moment of the last minute that a user has chosen."""
         self._now, prefix = time.monotonic(), self._prefix
         topics = (prefix + _JOINTS, *self._markers, *self._plots, *(prefix + name for name in _WRENCHES))
         newest = {topic: message for topic in topics if (message := self._taps.newest(topic)) is not None}
@@ -175,9 +176,9 @@ class Picture:
             self.time_panel.say(self._words_of(shown) if moment is not None else "")
 
     def show_moment(self, messages: Mapping[str, Any]) -> None:
-        """Draws messages by absolute topic, those that the others refer to first: the device's, then its nodes'.
+        """Draws messages by absolute topic, in this order: those of the device come before those of its nodes.
 
-        The last message of every topic is drawn again where a user has changed a setting of the forces.
+        If a user has changed a setting of the forces, the last message of every topic is drawn again.
         """
         self._drawn |= messages
         if self.outdated:
@@ -190,7 +191,7 @@ class Picture:
 
     @property
     def outdated(self) -> bool:
-        """Whether a user has changed a setting of the forces since the last picture."""
+        """True if a user has changed a setting of the forces since the last frame."""
         return self._panel.settings != self._settings
 
     def _words_of(self, shown: Mapping[str, Any]) -> str:
@@ -216,12 +217,12 @@ class Picture:
                 plot.draw()
 
     def show(self, topic: str, kind: str, message: Any) -> None:
-        """Shows a message as a picture does: its plots and the forces.
+        """Shows a message as a frame does: its plots and the forces.
 
         Args:
-            topic: absolute name.
+            topic: absolute name of the topic.
             kind: type of the message, one of `plots.SIGNALS`.
-            message: a message that cannot be shown counts as a rejection.
+            message: message to show; if it cannot be shown, it counts as a rejection.
         """
         self._plots_of(topic, kind)
         self._guarded(topic, self._plot, topic, message)
@@ -250,7 +251,7 @@ class Picture:
         elif topic == self._prefix + "simulation_state":
             self._target = pose_array(message.operator_target)
             if self._device.get("handle_axes") == 2:
-                self._target[2] = self.tool[2]  # the plan is in the plane
+                self._target[2] = self.tool[2]  # the plan is planar
             force = wrench_array(message.operator_wrench)[:3]
             self._arrows["hand"].draw(self.tool[:3], force, self._panel.length)
             if self.handle_panel is not None:
@@ -259,16 +260,16 @@ class Picture:
     def _draw_wrench(self, name: str, message: Any) -> None:
         arrow = _WRENCHES[name]
         if arrow == "hand" and self._target is not None:
-            return  # a simulated hand: its force is known, and what the sensor measures is not needed
+            return  # the force of a simulated hand is known, so the measured one is not needed
         force = wrench_array(message.wrench)[:3]
         if message.header.frame_id != self._device.get("base_frame"):
-            force = matrix_from_quaternion(self.tool[3:]) @ force  # given in the tool's axes
+            force = matrix_from_quaternion(self.tool[3:]) @ force  # wrench in the tool's frame
         self._arrows[arrow].draw(self.tool[:3], force, self._panel.length)
         if arrow == "rendered":
             self.felt = float(np.linalg.norm(force))
 
     def _build(self) -> None:
-        """Lays the floor and puts the camera where it sees all, again for the first shapes of a topic."""
+        """Adds the floor and places the camera to show all shapes; again for the first shapes of a topic."""
         drawn = {topic for topic, markers in self._markers.items() if markers.points()}
         if not self._ticking or (self._viewed is not None and drawn <= self._viewed):
             return

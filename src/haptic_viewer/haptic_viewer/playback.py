@@ -1,4 +1,4 @@
-"""The page of a recorded run: a timeline through its bag, and a second run beside it. No ROS node is started."""
+"""The page of a recorded run: a timeline of its bag, and optionally a second run. No ROS node is started."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from haptic_viewer.share import SharePanel
 from haptic_viewer.stage import CameraPanel
 from haptic_viewer.text import PlainText, Strong, plain
 
-#: rate of the pictures, and of the curves [Hz]
+#: rate of the frames, and of the charts [Hz]
 _RATE, _CHART_RATE = 20.0, 5.0
-#: speeds of a run over real time [-]
+#: playback speeds as multiples of real time [-]
 SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2", "4")
-#: points of the path of a tool, and the part of it that is drawn before the moment [s]
+#: points of the path of a tool, and duration of the drawn path before the moment [s]
 _PATH_POINTS, _PATH_TIME = 4000, 2.0
 #: radius of the ball at a tool, and width of its path [m]
 _BALL, _WIDTH = 0.0025, 0.0012
@@ -49,15 +49,15 @@ class RunsDifferError(HapticError):
 
 
 class Playhead:
-    """The moment of the recording that is shown.
+    """Moment of the recording that is shown.
 
     Args:
-        start, end: of the recording [s].
-        now: a steady clock [s].
+        start, end: times of the recording [s].
+        now: steady clock [s].
 
     Attributes:
-        speed: over real time [-].
-        plays: whether the moment moves on.
+        speed: playback speed as a multiple of real time [-].
+        plays: True while the recording plays.
     """
 
     def __init__(self, start: float, end: float, now: Callable[[], float] = time.monotonic) -> None:
@@ -67,7 +67,7 @@ class Playhead:
 
     @property
     def moment(self) -> float:
-        """Time of the recording that is shown [s]; the recording stands still at its end."""
+        """Time of the recording that is shown [s]; the recording stops at its end."""
         now = self._now()
         if self.plays:
             self._time += self.speed * (now - self._since)
@@ -77,7 +77,7 @@ class Playhead:
         return self._time
 
     def go_to(self, moment: float) -> None:
-        """Shows a moment [s], at most the end and at least the start."""
+        """Shows a moment [s], limited to the recording."""
         self._time, self._since = min(max(moment, self._start), self._end), self._now()
 
     def set_speed(self, speed: float) -> None:
@@ -85,7 +85,7 @@ class Playhead:
         self._time, self.speed = self.moment, speed
 
     def toggle(self) -> None:
-        """Plays, from the start if the end is shown, or pauses."""
+        """Starts or pauses the recording; from its start if the end is shown."""
         moment = self.moment
         if not self.plays and moment >= self._end:
             self.go_to(self._start)
@@ -96,9 +96,9 @@ class PlaybackPanel:
     """Slider, speed and button of the playhead.
 
     Args:
-        gui: of the page.
-        playhead: the playhead that the panel moves.
-        start, end: of the recording [s].
+        gui: GUI of the page.
+        playhead: playhead that the panel controls.
+        start, end: times of the recording [s].
     """
 
     def __init__(self, gui: viser.GuiApi, playhead: Playhead, start: float, end: float) -> None:
@@ -113,7 +113,7 @@ class PlaybackPanel:
 
         @self._slider.on_update
         async def _(event: viser.GuiEvent) -> None:
-            if event.client is not None:  # not the page's own
+            if event.client is not None:  # a user, not `show`
                 playhead.go_to(float(event.target.value))
 
         @self._button.on_click
@@ -125,7 +125,7 @@ class PlaybackPanel:
             playhead.set_speed(float(event.target.value))
 
     def show(self, moment: float, tick: int) -> None:
-        """Shows the moment [s], its tick, and whether the recording plays."""
+        """Shows the moment [s], its tick, and the label of the button."""
         if self._playhead.plays:
             self._slider.value = round(moment, 4)
         label = "pause" if self._playhead.plays else "play"
@@ -135,12 +135,12 @@ class PlaybackPanel:
 
 
 class ToolPath:
-    """The tool of a run as a ball, and the last part of its path as a line.
+    """Tool of a run as a ball, with the last part of its path as a line.
 
     Args:
-        scene: of the page.
-        name: below which the shapes are.
-        run: the run of the tool.
+        scene: scene of the page.
+        name: parent of the shapes in the scene.
+        run: run of the tool.
         color: red, green, blue, 0 to 255.
     """
 
@@ -153,7 +153,7 @@ class ToolPath:
         self._line = Node(scene.add_line_segments(f"{name}/path", pieces, color, thickness=_WIDTH, visible=False))
 
     def show(self, moment: float) -> None:
-        """Draws the tool at a time [s]; before the first tick nothing, after the last one where it was then."""
+        """Draws the tool at a time [s]: nothing before the first tick, its last position after the last tick."""
         last = min(int(np.searchsorted(self._times, moment, side="right")), len(self.points))
         first = int(np.searchsorted(self._times, moment - _PATH_TIME))
         part = self.points[min(first, last) : last].astype(np.float32)
@@ -167,14 +167,14 @@ class ToolPath:
 
 
 class Playback:
-    """The page of one run, or of two.
+    """Page of one run, or of two.
 
     Args:
-        server: of the page.
-        runs: the run that is shown whole, and perhaps one whose tool and curves are shown beside it.
+        server: server of the page.
+        runs: run that is shown completely, and optionally a second one of which tool and curves are shown.
 
     Raises:
-        RunsDifferError: the tools of the runs are given in different frames.
+        RunsDifferError: the poses of the tools are given in different frames.
     """
 
     def __init__(self, server: viser.ViserServer, runs: Sequence[RecordedRun]) -> None:
@@ -196,19 +196,19 @@ class Playback:
         self.playhead = Playhead(start, end)
         self._panel = PlaybackPanel(gui, self.playhead, start, end)
         self._paths = [
-            ToolPath(server.scene, f"/tools/{place}", one, RUN_COLORS[place]) for place, one in enumerate(runs)
+            ToolPath(server.scene, f"/tools/{index}", one, RUN_COLORS[index]) for index, one in enumerate(runs)
         ]
         self._picture = self._make_picture()
         self._camera = CameraPanel(gui, self._picture.stage.look)
         SharePanel(gui, run.name.partition("/")[0])
         self._drawings = self._make_drawings()
         self._shown, self._drawn = start, 0.0
-        self._draw(start)  # the curves of the bodies have their colours
+        self._draw(start)  # sets the colours of the bodies, which their curves have as well
         self._charts = RunCharts(gui, layout.signals, runs, self._picture.curves)
 
     def _make_picture(self) -> Picture:
         run = self._run
-        taps: Any = None  # the messages are those of the bag
+        taps: Any = None  # the messages come from the bag
         picture = Picture(self._server, taps, run.prefix, None, self._guarded)
         if run.about:
             self._guarded("device", picture.meet, run.about)
@@ -240,16 +240,16 @@ class Playback:
         return found
 
     def _guarded(self, what: str, show: Callable[..., None], *arguments: Any) -> None:
-        """Shows a part of the bag; what cannot be shown is named on the page, and the rest is shown."""
+        """Shows a part of the bag; an error is shown on the page, and the other parts are shown."""
         try:
             show(*arguments)
-        except Exception as error:  # whatever the bag holds
+        except Exception as error:  # a bag may have any content
             if what not in self._errors:
                 self._errors[what] = f"not shown: {what}: {' '.join(str(error).split())}"
                 self._words.show("\n".join(self._errors.values()))
 
     def frame(self) -> None:
-        """Draws the moment, if it is another one than that of the last picture, or if it is to be drawn otherwise."""
+        """Draws the moment if it, or a setting of the forces, differs from the last frame."""
         moment = self.playhead.moment
         self._panel.show(moment, round(moment / self._run.period))
         now = time.monotonic()
@@ -274,7 +274,7 @@ class Playback:
         messages[self._markers_of(topic)] = drawing.markers(messages[topic])
 
     def spin(self) -> None:
-        """Makes pictures until the process is interrupted."""
+        """Draws frames until the process is interrupted."""
         while True:
             start = time.monotonic()
             if self._server.get_clients():
@@ -286,11 +286,11 @@ def show_runs(paths: Sequence[Path], options: Mapping[str, str]) -> None:
     """Shows recorded runs as a page until the process is interrupted.
 
     Args:
-        paths: of the bag or run, and perhaps of a second one.
+        paths: path of a bag or run, and optionally of a second one.
         options: view_host, view_port and view_token of the page.
 
     Raises:
-        BagError: a path is no bag of a run.
+        BagError: a path is not a bag of a run.
         RunsDifferError: see `Playback`.
         PageError: the page cannot be opened.
     """

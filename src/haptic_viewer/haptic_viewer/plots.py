@@ -1,4 +1,4 @@
-"""Live plots of the main signals: which ones a message has, and the curves."""
+"""Live plots of the main signals of messages."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from haptic_viewer.text import plain
 #: time that a plot shows [s]
 WINDOW = 10.0
 _POINTS = 400
-#: room around the curves: top, right, bottom, left; half a number of an axis is above or beside its end [pixel]
+#: padding around the curves: top, right, bottom, left [pixel]; half of an axis's last number extends into it
 _PADDING = (10, 14, 0, 0)
-#: width of the numbers of the vertical axis, height of those of the horizontal one, length of a mark, gap [pixel]
+#: width of the numbers of the vertical axis, height of those of the horizontal axis, length of a tick mark, gap [pixel]
 _NUMBERS_WIDTH, _NUMBERS_HEIGHT, _MARK, _GAP = 48, 30, 4, 4
 _HEIGHT = 150
 
 
 @dataclass(frozen=True)
 class Signal:
-    """A plot of numbers of a message.
+    """Plotted numbers of a message.
 
     Attributes:
-        title: of the plot.
-        unit: of its axis.
-        values: from a message to the numbers.
-        of: name of the list of `curves.Curves` that names the numbers; empty: there is one number.
+        title: title of the plot.
+        unit: unit of the vertical axis.
+        values: function that returns the numbers of a message.
+        of: list of `curves.Curves` with the names of the numbers; empty for a single number.
     """
 
     title: str
@@ -56,7 +56,7 @@ def _contact_forces(message: Any) -> list[float]:
     return [float(normal.sum()), float(tangential.sum())]
 
 
-#: by message type; what is not here is not plotted
+#: plotted signals by message type; other types are not plotted
 SIGNALS: dict[str, tuple[Signal, ...]] = {
     "haptic_msgs/msg/DeviceState": (
         Signal("position of the tool", "mm", lambda m: _scaled(1e3, pose_array(m.tool_pose)[:3]), "axes"),
@@ -83,20 +83,20 @@ SIGNALS: dict[str, tuple[Signal, ...]] = {
 
 
 class Plot:
-    """One signal over the last `WINDOW` seconds.
+    """Plot of one signal over the last `WINDOW` seconds.
 
     Args:
-        gui: of the page.
+        gui: GUI of the page.
         place: folder of the page, entered with `with`.
-        signal: the plotted signal.
-        subject: node that publishes it, for the title; empty: none.
-        curves: the curves of `n` numbers of the list `Signal.of`.
+        signal: plotted signal.
+        subject: node that publishes the signal, for the title; empty: none.
+        curves: function that returns the curves of `n` numbers of the list `Signal.of`.
     """
 
     def __init__(
         self, gui: viser.GuiApi, place: Any, signal: Signal, subject: str, curves: Callable[[str, int], Sequence[Curve]]
     ) -> None:
-        self._gui, self._place, self._signal, self._curves = gui, place, signal, curves
+        self._gui, self._folder, self._signal, self._curves = gui, place, signal, curves
         self._subject = f"{subject}: " if subject else ""
         self._handle: Any = None
         self._shown: Sequence[Curve] = ()
@@ -104,7 +104,7 @@ class Plot:
         self._changed = False
 
     def add(self, time: float, message: Any) -> None:
-        """Takes a message of this time [s]; a time before the last one begins anew."""
+        """Adds a message of this time [s]; a time before the last one clears the plot."""
         values = self._signal.values(message)
         if not values:
             return
@@ -118,7 +118,7 @@ class Plot:
         self._changed = True
 
     def draw(self) -> None:
-        """Sends the curves where they have changed."""
+        """Sends the curves if they have changed."""
         if not self._changed or len(self._rows) < 2:
             return
         self._changed = False
@@ -132,13 +132,13 @@ class Plot:
             self._handle.data = data
 
     def remove(self) -> None:
-        """Takes it from the page."""
+        """Removes the plot from the page."""
         if self._handle is not None:
             self._handle.remove()
             self._handle = None
 
     def _make(self, data: tuple[np.ndarray, ...], curves: Sequence[Curve]) -> Any:
-        with self._place:
+        with self._folder:
             return add_chart(self._gui, f"{self._subject}{self._signal.title} [{self._signal.unit}]", data, curves)
 
 
@@ -152,16 +152,16 @@ def add_chart(
     """Adds a chart to the panel that is entered with `with`.
 
     Args:
-        gui: of the page.
-        title: with the unit of the vertical axis.
+        gui: GUI of the page.
+        title: title with the unit of the vertical axis.
         data: times [s], then the values of each curve; all of shape (n,), NaN where a curve has no value.
-        curves: names and colours. One curve has no legend.
-        ends: of the vertical axis, which NaN needs; None: those of the data.
+        curves: names and colours. A single curve has no legend.
+        ends: limits of the vertical axis, required for data with NaN; None: those of the data.
 
     Returns:
-        The handle of the chart, whose `data` can be replaced.
+        Handle of the chart, whose `data` can be replaced.
     """
-    dots = uplot.Series_Points(show=False)  # few points would have circles
+    dots = uplot.Series_Points(show=False)  # uplot draws circles when there are few points
     series = [uplot.Series(label=plain(c.name), stroke=c.color, width=1.5, points=dots) for c in curves]
     return gui.add_uplot(
         data,

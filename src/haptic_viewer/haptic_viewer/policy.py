@@ -1,8 +1,8 @@
-"""The content security policy of the page: which scripts run, and where the page connects to.
+"""The content security policy of the page: scripts that run, and hosts to which the page connects.
 
 viser's page is one HTML file. A script in it unpacks the client, which is packed into an attribute of that script, and
-adds the client as a second script. The suite adds a third one, `hands.js`. The policy names the three by their hashes,
-so no other script runs.
+adds the client as a second script. The suite adds a third one, `hands.js`. The policy lists the hashes of the three
+scripts, so no other script runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DIGITS = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "\
 
 
 class UnknownPageError(HapticError):
-    """The scripts of viser's page are not found, so there is no policy for them.
+    """Page of viser in which the scripts are not found, so that there is no policy for them.
 
     Attributes:
         hint: advice to the user.
@@ -63,7 +63,7 @@ class _Scripts(HTMLParser):
 
 
 def decode_base88(text: str) -> bytes:
-    """Returns the bytes of viser's packing: 5 characters for 4 bytes, n + 1 characters for the last n < 4 bytes."""
+    """Decodes viser's packing: 5 characters for 4 bytes, n + 1 characters for the last n < 4 bytes."""
     values = np.zeros(128, dtype=np.uint64)
     values[np.frombuffer(_DIGITS.encode("ascii"), dtype=np.uint8)] = np.arange(len(_DIGITS))
     digits = values[np.frombuffer(text.encode("ascii"), dtype=np.uint8)]
@@ -124,10 +124,10 @@ def page_policy() -> str:
         "default-src": "'none'",
         # the first script and the client's workers unpack with WebAssembly; that compiles no JavaScript
         "script-src": f"{hashes} 'wasm-unsafe-eval'",
-        "worker-src": "blob:",  # the client holds the source of its workers
+        "worker-src": "blob:",  # the client contains the source of its workers
         "style-src": "'unsafe-inline'",  # the client writes its style sheets while it runs
         "img-src": "data: blob:",
-        # 'self' includes the websocket; data: and blob: are modules of the client and textures of meshes: no host
+        # 'self' includes the websocket; data: and blob: are modules of the client and textures of meshes, not hosts
         "connect-src": "'self' data: blob:",
         "frame-src": "'none'",
         "object-src": "'none'",

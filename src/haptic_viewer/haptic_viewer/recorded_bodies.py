@@ -1,4 +1,4 @@
-"""Bodies of a recorded world as markers: the simple shapes of the scene at the poses of a moment."""
+"""Markers for the bodies of a recorded world: the simple shapes of the scene at the poses of a moment."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from haptic_core.markers import MarkerCanvas
 from haptic_math.rotations import matrix_from_quaternion
 from haptic_msgs.msg import BodyStates, Scene
 
-#: edge of the plate that stands for a half space, over the largest extent of all bodies, and its thickness over that
+#: edge of the plate of a half space over the largest extent of all bodies, and its thickness over the edge
 _PLATE, _THICKNESS = 1.5, 0.01
 
 
 class RecordedBodies:
-    """The bodies of a node's world.
+    """Bodies of a node's world.
 
     Args:
         scene: names, shapes and masses of the bodies.
-        base_frame: of the device.
+        base_frame: base frame of the device.
         node: name of the node.
-        parameters: of the node: where its world stands in the base frame, and its scale.
+        parameters: parameters of the node, with the pose of its world in the base frame and its scale.
 
     Raises:
         InputError: the arrays of the scene differ in length.
@@ -40,15 +40,15 @@ class RecordedBodies:
             raise InputError("malformed", f"scene: expected {len(names)} shapes, masses and sizes, got {counts}")
         self._names, self._shapes = names, shapes
         moving = [number for number, mass in enumerate(masses) if mass > 0.0]
-        self._colors = {number: PALETTE[place % len(PALETTE)] for place, number in enumerate(moving)}
+        self._colors = {number: PALETTE[index % len(PALETTE)] for index, number in enumerate(moving)}
         self._scale = float(parameters.get("scale", 1.0))
-        place = parameters.get("frame_position", (0.0, 0.0, 0.0))
-        turn = parameters.get("frame_orientation", (0.0, 0.0, 0.0, 1.0))
-        self._canvas = MarkerCanvas(base_frame, node, place, turn)
+        position = parameters.get("frame_position", (0.0, 0.0, 0.0))
+        orientation = parameters.get("frame_orientation", (0.0, 0.0, 0.0, 1.0))
+        self._canvas = MarkerCanvas(base_frame, node, position, orientation)
         self._middle: np.ndarray | None = None
 
     def markers(self, message: BodyStates) -> MarkerArray:
-        """Returns the shapes at the poses of a message; raises InputError where it has not one pose for each body."""
+        """Returns the shapes at the poses of a message; raises InputError unless it has one pose for each body."""
         position = np.asarray(message.position, dtype=float).reshape(-1, 3)
         orientation = np.asarray(message.orientation, dtype=float).reshape(-1, 4)
         if not len(position) == len(orientation) == len(self._names):

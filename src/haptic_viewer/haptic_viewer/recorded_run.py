@@ -1,4 +1,4 @@
-"""A recorded run as the page shows it: the messages of a moment, and each signal over the whole run."""
+"""Access to a recorded run for the page: the messages of a moment, and each signal over the whole run."""
 
 from __future__ import annotations
 
@@ -23,27 +23,28 @@ from haptic_msgs.msg import DeviceCommand, Scene
 from haptic_viewer.plots import SIGNALS, Signal
 from haptic_viewer.taps import message_class
 
-#: messages that are kept deserialised, so that the topics of a moment are read once
-_KEPT = 64
+#: number of cached messages, so that the topics of a moment are deserialised once
+_CACHED = 64
 
 
 class RecordedRun:
-    """A bag of a run, in memory.
+    """Bag of a run, in memory.
 
     Args:
-        path: of the bag, or of a run with one bag.
+        path: path of a bag, or of a run with one bag.
 
     Attributes:
-        name: of the run's folder; behind a slash that of the bag, unless it is "bag".
+        name: name of the run's folder, followed by a slash and the bag's name unless that is "bag".
         prefix: namespace of the experiment, with a slash at its end.
-        about: report of the device when it became active.
-        period: of the device [s].
+        about: event detail of the device when it became active.
+        period: control period of the device [s].
         start, end: times of the first and of the last tick [s].
         kinds: type of each topic that the page shows, by its absolute name.
-        scene: bodies of the world; None: there is no world.
+        scene: bodies of the world; None without a world.
+        device: simulated device of the run, for its robot description; None if it cannot be created.
 
     Raises:
-        BagError: the path is no readable bag of a run, or a run with several bags.
+        BagError: the path is not a readable bag of a run, or a run has several bags.
     """
 
     def __init__(self, path: Path) -> None:
@@ -68,7 +69,7 @@ class RecordedRun:
         }
         scenes = [data for topic, data in recording.latched.items() if recording.types[topic] == _SCENE]
         self.scene: Scene | None = deserialize_message(scenes[-1], Scene) if scenes else None
-        self._message = lru_cache(_KEPT)(self._read)
+        self._message = lru_cache(_CACHED)(self._read)
         self.device = self._make_device()
 
     @property
@@ -81,9 +82,9 @@ class RecordedRun:
         return {source: self._recording.parameters(source) for source in self._recording.sources}
 
     def _make_device(self) -> Device | None:
-        """Makes the simulated device of the run, which is never powered; None where the page cannot draw it."""
+        """Creates the simulated device of the run, which is never activated; None if the page cannot draw it."""
         parameters = self.about.get("parameters", {})
-        if not self.about.get("simulated", True):  # older bags do not say, and drivers need their devices
+        if not self.about.get("simulated", True):  # older bags lack the entry; drivers need their hardware
             return None
         try:
             device = find_device(str(parameters["device"]))(parameters)
@@ -103,14 +104,14 @@ class RecordedRun:
 
     def _tick(self, topic: str, time: float) -> int | None:
         ticks = self._ticks[topic]
-        place = bisect_right(ticks, round(time / self.period))
-        return ticks[place - 1] if place else None
+        count = bisect_right(ticks, round(time / self.period))
+        return ticks[count - 1] if count else None
 
     def at(self, time: float) -> dict[str, Any]:
-        """Returns the messages of a moment [s] by topic, as the device and its nodes published them.
+        """Returns the newest messages at a time [s] by topic, as the device and its nodes published them.
 
-        Joint states and wrenches are made of the device's state and the commands; the rendered wrench is the sum of the
-        commands that are wrenches.
+        Joint states and wrenches are computed from the device's state and the commands; the rendered wrench is the sum
+        of the commanded wrenches.
         """
         found = {topic: message for topic in self.kinds if (message := self.message(topic, time)) is not None}
         state = found.get(f"{self.prefix}device_state")
@@ -129,14 +130,14 @@ class RecordedRun:
 
     @staticmethod
     def _joint_state(device: Device, state: Any) -> JointState:
-        """Positions of all joints of the robot description, those without an encoder included."""
+        """Computes the positions of all joints of the robot description, including those without an encoder."""
         measured = np.asarray(state.joint_position)
         passive = device.passive_positions(measured, pose_array(state.tool_pose))
         names = [*(joint.name for joint in device.joints), *device.passive_joints]
         return JointState(name=names, position=[*measured.tolist(), *passive.tolist()])
 
     def _rendered(self, time: float) -> np.ndarray | None:
-        """Sum of the wrenches (6,) that were commanded at a time; None: there is no wrench."""
+        """Sums the wrenches (6,) that were commanded at a time [s]; None without a wrench."""
         topic = self._recording.command_topic
         tick = self._tick(topic, time)
         if tick is None:
@@ -168,9 +169,9 @@ class RecordedRun:
             rows.append(signal.values(message) if message is not None else ())
         width = next((len(row) for row in rows if len(row)), 0)
         table = np.full((len(times), width), np.nan)
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             if len(row) == width:
-                table[place] = row
+                table[index] = row
         return table
 
     def path(self, times: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Walls of a recorded run as markers: plates at the planes of a moment."""
+"""Markers for the walls of a recorded run: plates at the planes of a moment."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tau_wall_control.walls.renderer import takes_planes
 
 
 class RecordedWalls:
-    """The walls of a node.
+    """Walls of a node.
 
     Args:
-        base_frame: of the device.
+        base_frame: base frame of the device.
         node: name of the node.
-        parameters: of the node: whether its walls are tangent planes of surfaces, which come with each tick.
+        parameters: parameters of the node; they determine whether its walls are tangent planes of surfaces.
     """
 
     def __init__(self, base_frame: str, node: str, parameters: Mapping[str, Any]) -> None:

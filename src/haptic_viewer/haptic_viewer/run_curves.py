@@ -1,4 +1,4 @@
-"""Charts of recorded runs: each signal over the whole time, a line at the moment, two runs beside each other."""
+"""Charts of one or two recorded runs: each signal over the whole time, with a vertical line at the moment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOMENT = Curve(-1, "moment", "#444444")
 
 
 def short_names(runs: Sequence[RecordedRun]) -> list[str]:
-    """Returns the parts in which the names of runs differ; the whole names where these are no parts."""
+    """Returns the parts in which the names of runs differ; the whole names if a run has no such part."""
     parts = [run.name.replace("/", "-").split("-") for run in runs]
     differing = [[word for word in words if not all(word in other for other in parts)] for words in parts]
     names = ["-".join(words) for words in differing]
@@ -31,16 +31,16 @@ def short_names(runs: Sequence[RecordedRun]) -> list[str]:
 
 
 class RunChart:
-    """One signal of one run, or of two.
+    """Chart of one signal of one run, or of two.
 
     Args:
-        times: of the curves (n,) [s].
-        tables: of each run, the values (n, k) of its curves; k is 0 where the run lacks the signal.
-        curves: of each run, the curves of its values.
+        times: times of the curves (n,) [s].
+        tables: values (n, k) of the curves of each run; k is 0 if the run lacks the signal.
+        curves: curves of each run.
 
     Attributes:
-        curves: of all runs, and at last the line at the moment.
-        ends: of the vertical axis.
+        curves: curves of all runs, and last the line at the moment.
+        ends: limits of the vertical axis.
     """
 
     def __init__(self, times: np.ndarray, tables: Sequence[np.ndarray], curves: Sequence[Sequence[Curve]]) -> None:
@@ -59,10 +59,10 @@ class RunChart:
 
     def data(self, moment: float) -> tuple[np.ndarray, ...]:
         """Returns times (n + 2,), the values of each curve, and a vertical line at a moment [s]."""
-        place = int(np.searchsorted(self._times, moment))
+        index = int(np.searchsorted(self._times, moment))
 
         def widened(values: np.ndarray, *two: float) -> np.ndarray:
-            return np.insert(values, [place, place], two)
+            return np.insert(values, [index, index], two)
 
         shown = [widened(column, *([np.interp(moment, self._times, column)] * 2)) for column in self._columns]
         line = widened(np.full(len(self._times), np.nan), *self.ends)
@@ -70,16 +70,16 @@ class RunChart:
 
 
 class RunCharts:
-    """The charts of all signals of the first run.
+    """Charts of all signals of the first run.
 
     Args:
-        gui: of the page.
+        gui: GUI of the page.
         place: tab of the charts, entered with `with`.
-        runs: the first run, and perhaps a second one with the same topics below its namespace.
+        runs: first run, and optionally a second one with the same topics below its namespace.
         curves: names and colours of the first run's curves.
 
     Attributes:
-        moment: that the charts show [s].
+        moment: moment that the charts show [s].
     """
 
     def __init__(self, gui: viser.GuiApi, place: Any, runs: Sequence[RecordedRun], curves: Curves) -> None:
@@ -105,22 +105,22 @@ class RunCharts:
     def _chart(self, name: str, kind: str, signal: Signal) -> RunChart:
         most = MOST_CURVES // len(self._runs)
         tables, chosen = [], []
-        for place, run in enumerate(self._runs):
+        for index, run in enumerate(self._runs):
             topic = f"{run.prefix}{name}"
             table = np.zeros((len(self._times), 0))
             if run.kinds.get(topic) == kind:
                 table = run.signal(topic, signal, self._times)
             tables.append(table)
             curves = self._curves.of(signal.of, table.shape[1])[:most] if table.shape[1] else []
-            chosen.append([self._of_run(curve, place, number) for number, curve in enumerate(curves)])
+            chosen.append([self._curve_of_run(curve, index, number) for number, curve in enumerate(curves)])
         return RunChart(self._times, tables, chosen)
 
-    def _of_run(self, curve: Curve, place: int, number: int) -> Curve:
-        """A curve of a run, named after it where there are two."""
+    def _curve_of_run(self, curve: Curve, index: int, number: int) -> Curve:
+        """Returns a curve with the name of its run, and the colour of the second run; unchanged for a single run."""
         if len(self._runs) == 1:
             return curve
-        color = curve.color if place == 0 else _SECOND[number % len(_SECOND)]
-        return replace(curve, name=f"{curve.name}, {self._names[place]}", color=color)
+        color = curve.color if index == 0 else _SECOND[number % len(_SECOND)]
+        return replace(curve, name=f"{curve.name}, {self._names[index]}", color=color)
 
     def show(self, moment: float) -> None:
         """Moves the line of each chart to a moment [s]."""

@@ -1,4 +1,4 @@
-"""What the page draws of the device: the robot of a URDF. Positions are in the device's base frame."""
+"""Objects in the scene of the page: the robot of a URDF. Positions are in the device's base frame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import viser
 
 @cache
 def unit_mesh(kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and faces of a box, a sphere or a cylinder about z with edges, diameters and height 1."""
+    """Builds vertices and faces of a box, a sphere or a cylinder about z with edges, diameters and height 1."""
     if kind == "box":
         mesh = trimesh.creation.box((1.0, 1.0, 1.0))
     elif kind == "sphere":
@@ -26,7 +26,7 @@ def unit_mesh(kind: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def wxyz(quaternion: Sequence[float] | np.ndarray) -> tuple[float, float, float, float]:
-    """From x, y, z, w, as everywhere in the suite, to what the page takes."""
+    """Converts a quaternion from x, y, z, w, the order of the suite, to w, x, y, z, the order of the page."""
     x, y, z, w = (float(value) for value in quaternion)
     return w, x, y, z
 
@@ -45,10 +45,10 @@ def look_of(color: Sequence[float] | np.ndarray) -> dict[str, Any]:
 
 
 class Node:
-    """An object on the page that is sent again only where it has changed.
+    """Object on the page of which only changed properties are sent.
 
     Args:
-        handle: of viser.
+        handle: viser's handle of the object.
     """
 
     def __init__(self, handle: Any) -> None:
@@ -56,14 +56,14 @@ class Node:
         self._sent: dict[str, Any] = {}
 
     def set(self, **properties: Any) -> None:
-        """Changes properties, given as plain tuples and numbers, or arrays."""
+        """Sets properties, given as tuples, numbers or arrays."""
         for name, value in properties.items():
             if name not in self._sent or not np.array_equal(self._sent[name], value):
                 self._sent[name] = value
                 setattr(self._handle, name, value)
 
     def note(self, **properties: Any) -> None:
-        """Keeps properties with which the object was made."""
+        """Records properties with which the object was created."""
         self._sent |= properties
 
     def sent(self, name: str) -> Any:
@@ -71,15 +71,15 @@ class Node:
         return self._sent.get(name)
 
     def remove(self) -> None:
-        """Takes it from the page."""
+        """Removes the object from the page."""
         self._handle.remove()
 
 
 class Robot:
-    """A robot of which the page shows what its URDF says it looks like.
+    """Robot with the visual elements of its URDF.
 
     Args:
-        scene: of the page.
+        scene: scene of the page.
         description: URDF.
     """
 
@@ -92,50 +92,50 @@ class Robot:
         self._q = pinocchio.neutral(self._model)
         self._corners: list[np.ndarray] = []
         self._nodes = [
-            Node(self._solid(scene, f"/robot/{place}", shape))
-            for place, shape in enumerate(self._geometry.geometryObjects)
+            Node(self._solid(scene, f"/robot/{index}", shape))
+            for index, shape in enumerate(self._geometry.geometryObjects)
         ]
         self.move({})
 
     def move(self, positions: Mapping[str, float], base: str = "") -> None:
-        """Puts joints where they are.
+        """Moves the robot to joint positions.
 
         Args:
-            positions: of joints by name [rad] or [m].
-            base: link in whose frame the page is; the root if there is no such link.
+            positions: joint positions by name [rad] or [m].
+            base: link whose frame is that of the page; the root if there is no such link.
         """
         for name, value in positions.items():
             if not self._model.existJointName(name):
                 continue
             joint = self._model.joints[self._model.getJointId(name)]
-            whole = joint.nq == 1  # a continuous joint has cosine and sine
-            self._q[joint.idx_q : joint.idx_q + joint.nq] = value if whole else (np.cos(value), np.sin(value))
+            bounded = joint.nq == 1  # a continuous joint has cosine and sine
+            self._q[joint.idx_q : joint.idx_q + joint.nq] = value if bounded else (np.cos(value), np.sin(value))
         pinocchio.forwardKinematics(self._model, self._data, self._q)
         pinocchio.updateGeometryPlacements(self._model, self._data, self._geometry, self._geometry_data)
-        self._places = list(self._geometry_data.oMg)
+        self._poses = list(self._geometry_data.oMg)
         if self._model.existBodyName(base):
             pinocchio.updateFramePlacements(self._model, self._data)
             frame = self._data.oMf[self._model.getBodyId(base)]
-            self._places = [frame.actInv(place) for place in self._places]
-        for node, place in zip(self._nodes, self._places, strict=True):
-            pose = pinocchio.SE3ToXYZQUAT(place)
-            node.set(position=tuple(pose[:3].tolist()), wxyz=wxyz(pose[3:]))
+            self._poses = [frame.actInv(pose) for pose in self._poses]
+        for node, pose in zip(self._nodes, self._poses, strict=True):
+            values = pinocchio.SE3ToXYZQUAT(pose)
+            node.set(position=tuple(values[:3].tolist()), wxyz=wxyz(values[3:]))
 
     def points(self) -> list[np.ndarray]:
-        """Ends of its parts [m]."""
+        """Returns two opposite corners (3,) of the bounding box of each part [m]."""
         ends: list[np.ndarray] = []
-        for place, corners in zip(self._places, self._corners, strict=True):
-            placed = corners @ np.array(place.rotation).T + np.array(place.translation)
-            ends += [placed.min(axis=0), placed.max(axis=0)]
+        for pose, corners in zip(self._poses, self._corners, strict=True):
+            moved = corners @ np.array(pose.rotation).T + np.array(pose.translation)
+            ends += [moved.min(axis=0), moved.max(axis=0)]
         return ends
 
     def remove(self) -> None:
-        """Takes it from the page."""
+        """Removes the robot from the page."""
         for node in self._nodes:
             node.remove()
 
     def _solid(self, scene: viser.SceneApi, name: str, shape: pinocchio.GeometryObject) -> Any:
-        """Adds what one visual element of a URDF looks like."""
+        """Adds the shape of one visual element of a URDF."""
         solid, color = shape.geometry, np.asarray(shape.meshColor)
         if isinstance(solid, coal.Box):
             kind, scale = "box", 2.0 * np.asarray(solid.halfSide)

@@ -1,4 +1,4 @@
-"""The experiment behind the page: a process that is started and stopped while the page stays."""
+"""Process of an experiment, which is started and stopped while the page stays open."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-#: time after which an experiment that was interrupted is terminated, and one that was terminated is killed [s]
+#: time from SIGINT to SIGTERM, and from SIGTERM to SIGKILL [s]
 _PATIENCE = 15.0
-#: of the end of the output, for the page [characters]
+#: length of the end of the output that the page shows [characters]
 _TAIL = 1500
 
 
 class SceneProcess:
-    """One experiment in a process group of its own.
+    """Experiment in its own process group.
 
     Args:
-        command: runs it.
+        command: command line that runs the experiment.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -36,7 +36,7 @@ class SceneProcess:
 
     @property
     def ended(self) -> bool:
-        """Whether the process is gone."""
+        """True if the process has ended."""
         return self._process.poll() is not None
 
     @property
@@ -45,7 +45,7 @@ class SceneProcess:
         return self._process.poll()
 
     def stop(self) -> bool:
-        """Asks the process to end, more firmly after a while; call it until it returns True: the process is gone."""
+        """Sends the next signal when it is due; returns True once the process has ended, until then call it again."""
         if self.ended:
             return True
         if self._signals and time.monotonic() >= self._due:

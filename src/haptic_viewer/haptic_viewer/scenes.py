@@ -1,4 +1,4 @@
-"""The scenes of the gallery: the experiments with a hand that a user of the page can lead."""
+"""Scenes of the gallery: the experiments with a hand that a user of the page can lead."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from haptic_launch.experiments import Experiment, experiment_names, load_experim
 from haptic_launch.launch_file import LaunchFileError, load_launch_file
 from haptic_launch.launch_nodes import launched_nodes
 
-#: device that plays a script, and has no hand
+#: device that plays a script and has no hand
 _SCRIPT = "scripted"
 #: file of the picture, in the folder of the experiment's metadata
 _PICTURE = "picture.jpg"
-#: experiment in which a file of a user is touched, and what the suffix of its name may be
+#: experiment in which a file of a user is touched, and allowed suffixes of its name
 _FILE_SCENE = "touch"
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,5}")
 
 
 @dataclass(frozen=True)
 class GalleryScene:
-    """An experiment that a user can touch.
+    """Experiment that a user can touch.
 
     Attributes:
-        name: of the experiment.
-        title: one line about it.
-        namespace: of its device.
-        picture: path of its picture; None: there is none.
+        name: name of the experiment.
+        title: title of the experiment.
+        namespace: namespace of its device.
+        picture: path of its picture; None without a picture.
     """
 
     name: str
@@ -46,14 +46,14 @@ def scene_of(experiment: Experiment) -> GalleryScene:
 
 
 def has_hand(experiment: Experiment) -> bool:
-    """Tells whether the device of an experiment is held by a simulated hand, as its launch file says."""
+    """Returns whether a simulated hand holds the device of an experiment, according to its launch file."""
     nodes = launched_nodes(load_launch_file(experiment.launch_file))
     devices = [node.parameters for node in nodes if "sources" in node.parameters and "device" in node.parameters]
     return any(device["device"] != _SCRIPT and device.get("held", True) for device in devices)
 
 
 def touchable_scenes() -> Sequence[GalleryScene]:
-    """Returns the scenes that a user can touch, in the order of their names; experiments in disorder are left out."""
+    """Returns the scenes that a user can touch, in the order of their names, without experiments that have errors."""
     found = []
     for name in experiment_names():
         try:
@@ -61,7 +61,7 @@ def touchable_scenes() -> Sequence[GalleryScene]:
             if has_hand(experiment):
                 found.append(scene_of(experiment))
         except (HapticError, LaunchFileError):
-            continue  # `./haptics run` names what is wrong with it
+            continue  # `./haptics run` reports the error
     return found
 
 
@@ -69,9 +69,9 @@ def scene_of_file(name: str, content: bytes, folder: Path) -> list[str]:
     """Returns the experiment and the arguments that show a file of a user.
 
     Args:
-        name: of the file; its suffix tells what it is: a mesh, URDF or MJCF.
-        content: of the file.
-        folder: in which a copy of it is kept while the experiment runs.
+        name: name of the file; its suffix gives its type: a mesh, URDF or MJCF.
+        content: content of the file.
+        folder: folder for a copy of the file while the experiment runs.
 
     Raises:
         HapticError: the name has no suffix of letters and digits.

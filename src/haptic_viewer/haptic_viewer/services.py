@@ -1,4 +1,4 @@
-"""Calls of the experiment's services: sent once who serves them is known, answered in the thread of the viewer."""
+"""Calls of the experiment's services: sent once the server is known, answered in the thread of the viewer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rclpy.parameter import Parameter, parameter_value_to_python
 
 from haptic_viewer.parameters import ParameterPanel
 
-#: how long who serves something may be unknown [s]
+#: longest wait for the server of a service [s]
 _PATIENCE = 5.0
 
 
@@ -21,8 +21,8 @@ class Services:
     """Clients of services, by name.
 
     Args:
-        node: of the clients.
-        say: shows a line.
+        node: node of the clients.
+        say: function that shows a line.
     """
 
     def __init__(self, node: Node, say: Callable[[str], None]) -> None:
@@ -31,7 +31,7 @@ class Services:
         self._calls: list[tuple[float, Any, Any, Callable[[Any], None]]] = []
 
     def call(self, kind: Any, name: str, request: Any, done: Callable[[Any], None]) -> None:
-        """Calls a service, relative to the namespace; `done` gets the answer, or None where there is no server."""
+        """Calls a service, relative to the namespace; `done` gets the answer, or None if there is no server."""
         client = self._clients.get(name)
         if client is None:
             client = self._clients[name] = self._node.create_client(kind, name)
@@ -39,7 +39,7 @@ class Services:
         self.send()
 
     def send(self) -> None:
-        """Sends what was to be called, once who serves it is known."""
+        """Sends the queued calls whose servers are known; drops those that have waited too long."""
         waiting, self._calls = self._calls, []
         for end, client, request, done in waiting:
             if client.service_is_ready():
@@ -89,12 +89,12 @@ class Services:
 
 
 class WantedValues:
-    """Values of parameters that users want, on their way to the nodes.
+    """Queue of the parameter values that users have set.
 
     Args:
-        services: that set them.
-        panels: by node; a refusal is shown there.
-        say: shows a line, of a node without a panel.
+        services: services that set the values.
+        panels: panels by node, which show refusals.
+        say: function that shows the refusal of a node without a panel.
     """
 
     def __init__(self, services: Services, panels: Mapping[str, ParameterPanel], say: Callable[[str], None]) -> None:
@@ -103,11 +103,11 @@ class WantedValues:
         self._asked: set[tuple[str, str]] = set()
 
     def want(self, source: str, name: str, value: Any) -> None:
-        """A user wants this value; of several that come before the node has answered the last one counts."""
+        """Queues a value; it replaces an earlier one that has not been sent yet."""
         self._wanted[source, name] = value
 
     def send(self) -> None:
-        """Asks the nodes that have answered the last time."""
+        """Sends the values of the parameters without a pending request."""
         for key in [key for key in self._wanted if key not in self._asked]:
             (source, name), given = key, self._wanted.pop(key)
             panel = self._panels.get(source)
@@ -138,7 +138,7 @@ class WantedValues:
         if panel is None:
             self._say(reason)
         elif key in self._wanted:
-            return  # the user has gone on
+            return  # the user has set a newer value
         elif reason:
             panel.refuse(name, reason)
         else:

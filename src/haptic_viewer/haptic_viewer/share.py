@@ -1,4 +1,4 @@
-"""Links that reopen a scene with its parameters, and moving pictures of what a browser shows."""
+"""Links that reopen a scene with its parameters, and GIFs of the view of a browser."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from haptic_viewer.text import PlainText, plain
 
 #: name of the scene in a link
 SCENE = "scene"
-#: most pictures of a GIF and time between two of them [s], and its largest width [pixel]
+#: largest number of frames of a GIF, smallest interval between frames [s], and largest width [pixel]
 _FRAMES, _INTERVAL, _WIDTH = 24, 0.15, 640
-#: a slow browser gives at least so many pictures, and no more after this time [s]
+#: smallest number of frames from a slow browser, and time after which no more are requested [s]
 _FEWEST, _LONGEST = 8, 12.0
-#: longest wait for a picture of a browser [s]
+#: longest wait for a frame of a browser [s]
 _PATIENCE = 60.0
 _DROPPED = ("token", SCENE)
 
@@ -31,7 +31,7 @@ def link_of(page: str, scene: str, parameters: Mapping[str, Any]) -> str:
     """Returns the address that reopens a scene.
 
     Args:
-        page: address of the page; what follows its question mark is left out, a token above all.
+        page: address of the page; its query, which may contain a token, is removed.
         scene: name of the experiment.
         parameters: values by node.parameter.
     """
@@ -40,7 +40,7 @@ def link_of(page: str, scene: str, parameters: Mapping[str, Any]) -> str:
 
 
 def read_link(path: str) -> tuple[str, dict[str, Any]]:
-    """Returns the scene of an address, empty if it names none, and values by node.parameter."""
+    """Parses an address: the scene, empty if it names none, and values by node.parameter."""
     given = dict(parse_qsl(urlsplit(path).query))
     values: dict[str, Any] = {}
     for name, text in given.items():
@@ -54,11 +54,11 @@ def read_link(path: str) -> tuple[str, dict[str, Any]]:
 
 
 def moving_picture(render: Callable[[int, int], np.ndarray], width: int, height: int) -> bytes:
-    """Returns some seconds of what a browser shows as GIF, which plays at the pace at which the pictures came.
+    """Records some seconds of the view of a browser as a GIF, which plays at the rate of the recorded frames.
 
     Args:
-        render: gives a picture (height, width, 3) of a size [pixel].
-        width, height: of the scene in the browser [pixel].
+        render: function that returns a frame (height, width, 3) of a given height and width [pixel].
+        width, height: size of the scene in the browser [pixel].
     """
     scale = min(1.0, _WIDTH / max(width, 1))
     size = max(round(scale * height), 2), max(round(scale * width), 2)
@@ -74,11 +74,11 @@ def moving_picture(render: Callable[[int, int], np.ndarray], width: int, height:
 
 
 class SharePanel:
-    """The link that reopens the scene, and a button for a GIF.
+    """Link that reopens the scene, and a button that saves a GIF.
 
     Args:
-        gui: of the page.
-        name: of the file.
+        gui: GUI of the page.
+        name: name of the file, without its suffix.
     """
 
     def __init__(self, gui: viser.GuiApi, name: str) -> None:
@@ -87,7 +87,7 @@ class SharePanel:
             self._link = PlainText(gui)
 
         @button.on_click
-        def _(event: viser.GuiEvent) -> None:  # in a thread of its own, since it waits for the browser
+        def _(event: viser.GuiEvent) -> None:  # no coroutine: viser runs it in a thread, since it waits for the browser
             client = event.client
             if client is None:
                 return
@@ -106,5 +106,5 @@ class SharePanel:
                 note.remove()
 
     def show_link(self, link: str) -> None:
-        """Shows the link; empty: there is none."""
+        """Shows the link; empty: hides it."""
         self._link.show(*((f"This scene with these parameters: {link}",) if link else ()))

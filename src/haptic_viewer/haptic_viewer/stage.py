@@ -1,4 +1,4 @@
-"""The surroundings of the bodies: a floor that gives scale, and the cameras that a user chooses."""
+"""Floor and cameras of the scene: the squares of the floor show the scale, users choose the view of their camera."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import viser
 from haptic_viewer.layout import LAST_FOLDERS
 from haptic_viewer.text import PlainText
 
-#: directions from which a camera looks, as parts of the front, the side and the up direction
+#: directions from the centre to the camera, as components along front, side and up
 VIEWS = {
     "all": (1.0, 0.35, 1.0),
     "front": (1.0, 0.0, 0.12),
@@ -20,27 +20,27 @@ VIEWS = {
     "top": (0.02, 0.0, 1.0),
 }
 FOLLOW = "follow"
-#: distance of a camera over the size of the scene
+#: distance of a camera as a multiple of the size of the scene
 _DISTANCE = 0.9
-#: smallest motion of the tool that a camera follows [m]; viser leaves out motions that are small beside a position
+#: smallest motion of the tool that a camera follows [m]; viser ignores motions that are small relative to a position
 _STEP = 1e-4
 #: smallest size of a scene [m]
 _SMALLEST = 0.1
-#: edge of the floor, and where its lines fade, over the size of the scene
+#: edge of the floor, and distance at which its lines fade, as multiples of the size of the scene
 _FLOOR, _FADE = 12.0, 8.0
 _LINES, _SECTIONS, _PLANE = (206, 212, 218), (150, 158, 168), (240, 242, 244)
-#: lines of the floor between two strong ones
+#: number of squares between two strong lines of the floor
 _SECTION = 5
 
 
 def square_of(size: float) -> float:
-    """Returns the edge of a square of the floor [m]: 1, 2 or 5 times a power of ten, near a tenth of a size [m]."""
+    """Returns the edge of a square of the floor [m]: 1, 2 or 5 times a power of ten, at most a tenth of a size [m]."""
     power = 10.0 ** math.floor(math.log10(0.1 * size))
     return power * max(factor for factor in (1.0, 2.0, 5.0) if factor * power <= 0.1 * size * (1.0 + 1e-9))
 
 
 def length_text(length: float) -> str:
-    """Returns a length [m] in words, in metres, centimetres or millimetres."""
+    """Formats a length [m] as text in metres, centimetres or millimetres."""
     for unit, factor in (("m", 1.0), ("cm", 1e2)):
         if length * factor >= 1.0 - 1e-9:
             return f"{length * factor:g} {unit}"
@@ -48,7 +48,7 @@ def length_text(length: float) -> str:
 
 
 def directions(up_axis: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns front, side and up (3,) of a base frame: unit vectors towards the camera that looks from there."""
+    """Returns front, side and up (3,) in the base frame: unit vectors from the scene towards cameras of these views."""
     up = np.eye(3)["xyz".index(up_axis)]
     front = np.array([0.0, 0.0, 1.0]) if up_axis == "y" else np.array([0.0, -1.0, 0.0])
     return front, np.cross(up, front), up
@@ -58,7 +58,7 @@ class Stage:
     """Floor and cameras of a scene.
 
     Args:
-        server: of the page.
+        server: server of the page.
     """
 
     def __init__(self, server: viser.ViserServer) -> None:
@@ -67,16 +67,16 @@ class Stage:
         self._followers: set[int] = set()
         self._followed: np.ndarray | None = None
         self._floor: Any = None
-        #: edge of a square of the floor [m]; 0: there is no floor yet
+        #: edge of a square of the floor [m]; 0 without a floor
         self.square = 0.0
 
     def build(self, points: Sequence[np.ndarray], up_axis: str) -> None:
-        """Lays the floor below the points (n, 3) [m], and shows them all to every user."""
+        """Adds the floor below the points (n, 3) [m], and places all cameras to show the points."""
         low, high = np.min(points, axis=0), np.max(points, axis=0)
         self._center, self._size = (low + high) / 2.0, max(float(np.linalg.norm(high - low)), _SMALLEST)
         self._up_axis, self.square = up_axis, square_of(self._size)
         self._server.scene.set_up_direction(directions(up_axis)[2])
-        self._lay_floor(float(low["xyz".index(up_axis)]) - 0.01 * self._size)
+        self._add_floor(float(low["xyz".index(up_axis)]) - 0.01 * self._size)
         position, up = self._eye("all")
         camera = self._server.initial_camera
         camera.up, camera.look_at, camera.position = up, self._center, position
@@ -84,7 +84,7 @@ class Stage:
             self.look(client, "all")
 
     def look(self, client: viser.ClientHandle, view: str) -> None:
-        """Puts a user's camera where a view of `VIEWS` has it, or lets it follow the tool from where it is."""
+        """Moves a user's camera to a view of `VIEWS`, or lets it follow the tool from its present position."""
         if view == FOLLOW:
             self._followers.add(client.client_id)
             return
@@ -96,7 +96,7 @@ class Stage:
             client.camera.look_at = self._center
 
     def follow(self, tool: np.ndarray) -> None:
-        """Moves the cameras that follow as the tool (3,) [m] has moved since the last call."""
+        """Moves the following cameras by the displacement of the tool (3,) [m] since the last call."""
         moved = tool - self._followed if self._followed is not None else np.zeros(3)
         if self._followed is not None and np.linalg.norm(moved) < _STEP:
             return
@@ -111,13 +111,13 @@ class Stage:
                 camera.position = camera.position + moved  # moves the point that the camera looks at, too
 
     def _eye(self, view: str) -> tuple[np.ndarray, np.ndarray]:
-        """Position and up direction of a camera."""
+        """Computes the position [m] and the up direction of a camera, (3,) each."""
         front, side, up = directions(self._up_axis)
         ahead, beside, above = VIEWS[view]
-        way = ahead * front + beside * side + above * up
-        return self._center + _DISTANCE * self._size * way / np.linalg.norm(way), up
+        direction = ahead * front + beside * side + above * up
+        return self._center + _DISTANCE * self._size * direction / np.linalg.norm(direction), up
 
-    def _lay_floor(self, height: float) -> None:
+    def _add_floor(self, height: float) -> None:
         if self._floor is not None:
             self._floor.remove()
         plane: Any = {"z": "xy", "y": "xz", "x": "yz"}[self._up_axis]
@@ -142,11 +142,11 @@ class Stage:
 
 
 class CameraPanel:
-    """Buttons for the views, and the size of the floor's squares in words.
+    """Buttons for the views, and the size of the floor's squares as text.
 
     Args:
-        gui: of the page.
-        look: called with the user and a view, in viser's thread.
+        gui: GUI of the page.
+        look: called with the client of a user and a view, in viser's thread.
     """
 
     def __init__(self, gui: viser.GuiApi, look: Callable[[viser.ClientHandle, str], None]) -> None:

@@ -1,4 +1,4 @@
-"""The lines of text about the state of the run: tick, simulated time, rate, missed ticks, what limits it, status."""
+"""Text about the state of the run: tick, simulated time, rate, missed ticks, limit of the rate, status."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from haptic_viewer.text import Strong
 
 _LEVELS = ("", "warning", "error", "stale")
 _STATUS = ("", "safe stop", "fault")
-#: real-time factor over the pace above which the pace is what limits the run
+#: ratio of the real-time factor to the pace above which the pace limits the run
 _PACED = 0.95
-#: fraction of the time in which a node that computes limits the run, and the processors are busy
+#: fractions of the time above which a computing node limits the run, and above which the processors are busy
 _COMPUTES, _BUSY = 0.5, 0.9
 _COMPUTE_TIME = "compute time p50 [us]"
 
 
 class Processors:
-    """Fraction of the time of this machine's processors that is used, by all programs.
+    """Load of this machine's processors by all programs.
 
     Args:
-        file: report of the kernel.
+        file: statistics of the kernel.
     """
 
     def __init__(self, file: Path = Path("/proc/stat")) -> None:
         self._file, self._before, self._busy = file, (0, 0), 0.0
 
     def busy(self) -> float:
-        """Returns the fraction since the call before; 0 where the kernel does not report it."""
+        """Returns the busy fraction of the processors' time since the last call; 0 if the kernel does not report it."""
         try:
             numbers = [int(word) for word in self._file.read_text().split("\n", 1)[0].split()[1:9]]
         except (OSError, ValueError):
@@ -42,14 +42,14 @@ class Processors:
 
 
 def limit_of(factor: float, pace: float, rate: float, compute: Mapping[str, float], busy: float) -> str:
-    """Returns in words what limits the real-time factor of a lockstep run.
+    """Describes the limit of the real-time factor of a lockstep run.
 
     Args:
         factor: real-time factor.
-        pace: largest one; 0: none.
-        rate: ticks in a second.
-        compute: time that each node computes in a tick, by its name [s].
-        busy: fraction of the processors' time that is used.
+        pace: largest allowed real-time factor; 0: unlimited.
+        rate: ticks per second [Hz].
+        compute: computing time per tick [s] by name of the node.
+        busy: busy fraction of the processors' time.
     """
     if pace > 0.0 and factor >= _PACED * pace:
         return "limited by the pace"
@@ -62,7 +62,7 @@ def limit_of(factor: float, pace: float, rate: float, compute: Mapping[str, floa
 
 
 class StateLine:
-    """Words for the device's newest state and for what the nodes report."""
+    """Text about the device's newest state and the reports of the nodes."""
 
     def __init__(self) -> None:
         self._status: tuple[str | Strong, ...] = ()
@@ -70,41 +70,41 @@ class StateLine:
         self._compute: dict[str, float] = {}
         self._processors = Processors()
         self._shown = (0.0, 0)
-        #: real-time factor since the line before the last [-]
+        #: real-time factor between the last two lines [-]
         self.factor = 0.0
 
     def begin(self) -> None:
-        """Begins anew when a page is opened: there is no rate until the second state that comes from then on."""
+        """Resets the rate when a page is opened; it is available again from the second state on."""
         self._shown, self.factor = (0.0, self._shown[1]), 0.0
 
     def set_status(self, level: int, message: str, values: Mapping[str, str] | None = None) -> None:
-        """Keeps a status for the lines that follow; an OK status ends the one before.
+        """Sets the status for the next lines; an OK status clears it.
 
         Args:
-            level: of DiagnosticStatus, 0 to 3.
+            level: level of DiagnosticStatus, 0 to 3.
             message: reason of the status.
-            values: of the status, by key.
+            values: values of the status, by key.
         """
         self._status = ("\n\n", Strong(_LEVELS[level]), f": {message}") if level else ()
         self._missed = (values or {}).get("missed ticks", self._missed)
 
     def set_diagnostics(self, node: str, values: Mapping[str, str]) -> None:
-        """Keeps the compute time of a node.
+        """Sets the computing time of a node.
 
         Raises:
-            ValueError: it is no number.
+            ValueError: the value is not a number.
         """
         if _COMPUTE_TIME in values:
             self._compute[node] = 1e-6 * float(values[_COMPUTE_TIME])
 
     def parts(self, state: Any, mode: str, *, paused: bool, pace: float = 0.0) -> tuple[str | Strong, ...]:
-        """Returns the lines for a state; the rate is the mean since the call before.
+        """Returns the text for a state; the rate is the mean since the last call.
 
         Args:
             state: DeviceState.
             mode: lockstep or realtime.
-            paused: whether the clock stands still.
-            pace: largest real-time factor of a lockstep run; 0: none.
+            paused: True if the clock is paused.
+            pace: largest real-time factor of a lockstep run; 0: unlimited.
         """
         now, tick = time.monotonic(), int(state.tick)
         then, before = self._shown

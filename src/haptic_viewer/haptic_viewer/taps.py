@@ -1,4 +1,4 @@
-"""Topics that are looked at when a picture is made, and cost the loop nothing in between."""
+"""Subscriptions that are polled for each frame, and cost the loop nothing in between."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 from haptic_core.qos import PICTURE_READER
 
-#: the newest message and no other; no node waits for this reader
+#: QoS for the newest message only; no publisher waits for this reader
 _NEWEST = QoSProfile(reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=1)
 
 
 def message_class(kind: str) -> Any:
-    """The class of a message type such as "std_msgs/msg/String"."""
+    """Returns the class of a message type such as "std_msgs/msg/String"."""
     package, _, name = kind.split("/")
     return getattr(import_module(f"{package}.msg"), name)
 
 
 class Taps:
-    """Subscriptions without callbacks: each is asked for its newest message.
+    """Subscriptions without callbacks, which are polled for their newest message.
 
-    They belong to a node that no executor serves, so that thousands of messages a second are no work for Python. Its
-    name says that it only makes pictures, so that nodes in one process need not send it each message.
+    No executor serves their node, so that thousands of messages a second are no work for Python. The end of its name
+    marks it as a reader for pictures, to which nodes in one process need not send each message.
 
     Args:
-        context: of rclpy.
-        name: of that node without its end, `PICTURE_READER`.
+        context: context of rclpy.
+        name: name of the node, to which `PICTURE_READER` is appended.
     """
 
     def __init__(self, context: Context, name: str) -> None:
@@ -38,12 +38,12 @@ class Taps:
         self._taps: dict[str, Any] = {}
 
     def open(self, topic: str, kind: str) -> None:
-        """Listens to a topic, if it is not open already."""
+        """Subscribes to a topic, unless it is open already."""
         if topic not in self._taps:
             self._taps[topic] = self._node.create_subscription(message_class(kind), topic, lambda _: None, _NEWEST)
 
     def newest(self, topic: str) -> Any:
-        """The newest message since the last call; None: there was none, or the topic is not open."""
+        """Returns the newest message since the last call; None without a message, or if the topic is not open."""
         tap, newest = self._taps.get(topic), deque[Any](maxlen=1)
         while tap is not None:
             with tap.handle:
@@ -54,11 +54,11 @@ class Taps:
         return newest[0] if newest else None
 
     def close(self) -> None:
-        """Listens to nothing any more."""
+        """Ends all subscriptions."""
         for tap in self._taps.values():
             self._node.destroy_subscription(tap)
         self._taps = {}
 
     def destroy(self) -> None:
-        """Ends the node."""
+        """Destroys the node."""
         self._node.destroy_node()

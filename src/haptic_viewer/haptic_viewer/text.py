@@ -1,9 +1,9 @@
-"""Shows text from outside the viewer as plain text.
+"""Safe display of text from outside the viewer as plain text.
 
-Messages, parameters, answers of services and arguments of a run are text that any program of the ROS domain may write.
-viser's page renders Markdown, the HTML within it, and HTML. So `add_html` is called here alone, with escaped text or a
-picture, and `add_markdown` nowhere. Labels, hints, titles and choices are set as text nodes by viser's page; they pass
-`plain`.
+Any program of the ROS domain may write messages, parameters, answers of services and arguments of a run. viser's page
+renders Markdown, the HTML within it, and HTML. So `add_html` is called in this module only, with escaped text or a
+picture, and `add_markdown` is never called. viser's page sets labels, hints, titles and choices as text nodes; they
+pass `plain`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import viser
 
 #: longest text that is shown [characters]
 MAX_LENGTH = 2000
-#: control characters except tab and newline, surrogates (no UTF-8 exists for them), marks that reverse the direction
+#: control characters except tab and newline, surrogates (which have no UTF-8), marks that reverse the direction
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _STYLE = (
     "padding: 0 var(--mantine-spacing-sm) var(--mantine-spacing-xs); font-size: var(--mantine-font-size-sm); "
@@ -61,11 +61,11 @@ def to_html(*parts: str | Strong) -> str:
 
 
 class PlainText:
-    """A paragraph of plain text on the page. Newlines are kept; an empty paragraph is hidden.
+    """Paragraph of plain text on the page. Newlines are kept; an empty paragraph is hidden.
 
     Args:
-        gui: of the page.
-        parts: first text.
+        gui: GUI of the page.
+        parts: initial text.
     """
 
     def __init__(self, gui: viser.GuiApi, *parts: str | Strong) -> None:
@@ -87,9 +87,9 @@ def add_picture(gui: viser.GuiApi, content: bytes, kind: Literal["jpeg", "png"] 
     """Adds a picture that is as wide as its panel.
 
     Args:
-        gui: of the page.
-        content: of the picture's file.
-        kind: of the file.
+        gui: GUI of the page.
+        content: content of the file.
+        kind: format of the file.
     """
     source = f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
     gui.add_html(f'<div style="{_STYLE}"><img style="width: 100%" src="{source}"></div>')

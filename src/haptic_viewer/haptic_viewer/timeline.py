@@ -1,4 +1,4 @@
-"""The last minute of what the page has shown, and the slider that goes back in it."""
+"""Messages of the last minute, and the slider that shows a moment of it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import viser
 from haptic_viewer.layout import LAST_FOLDERS
 from haptic_viewer.text import PlainText
 
-#: time that is kept [s], and time between two messages of a topic that are kept [s]
+#: length of the timeline [s], and smallest time between two stored messages of a topic [s]
 WINDOW, STEP = 60.0, 0.1
 
 
 class Timeline:
-    """The newest minute of the messages of each topic, thinned to ten a second."""
+    """Messages of each topic in the last minute, thinned to ten per second."""
 
     def __init__(self) -> None:
         self._messages: dict[str, deque[tuple[float, Any]]] = {}
 
     def add(self, topic: str, now: float, message: Any) -> None:
-        """Keeps a message that came at this time [s]."""
+        """Adds a message that was received at this time [s]."""
         kept = self._messages.setdefault(topic, deque())
         if kept and now - kept[-1][0] < STEP:
             return
@@ -32,20 +32,20 @@ class Timeline:
             kept.popleft()
 
     def at(self, time: float) -> dict[str, Any]:
-        """Returns the message of each topic that was the newest at a time [s]; before the first one the first."""
+        """Returns the newest message of each topic at a time [s]; the first message if the time is before it."""
         found = {}
         for topic, kept in self._messages.items():
-            place = bisect_right([came for came, _ in kept], time)
-            found[topic] = kept[max(place - 1, 0)][1]
+            count = bisect_right([received for received, _ in kept], time)
+            found[topic] = kept[max(count - 1, 0)][1]
         return found
 
 
 class TimePanel:
-    """Slider to a moment of the last minute. While it is not at 0, the scene shows that moment and stands still.
+    """Slider to a moment of the last minute. While it is not at 0, the scene shows that moment and does not move.
 
     Args:
-        gui: of the page.
-        now: time of the newest picture [s].
+        gui: GUI of the page.
+        now: function that returns the time of the newest frame [s].
     """
 
     def __init__(self, gui: viser.GuiApi, now: Callable[[], float]) -> None:
@@ -68,7 +68,7 @@ class TimePanel:
             self.go_back(0.0)
 
     def go_back(self, seconds: float) -> None:
-        """Shows the moment so many seconds before the slider left 0; 0: live."""
+        """Shows the moment `seconds` before the time at which the slider left 0; 0: live."""
         if seconds > 0.0 and not self._anchor:
             self._anchor = self._now()
         if not seconds > 0.0:
@@ -83,5 +83,5 @@ class TimePanel:
         return self._anchor - self._ago if self._anchor else None
 
     def say(self, text: str) -> None:
-        """Shows which moment the scene shows; empty: it is live."""
+        """Shows a description of the moment; empty: live."""
         self._words.show(*((text,) if text else ()))

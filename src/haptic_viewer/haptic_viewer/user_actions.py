@@ -1,4 +1,4 @@
-"""What the users of the page do to the experiment: the clock, the hand, the parameters."""
+"""Actions of the page's users on the experiment: clock, hand and parameters."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from haptic_viewer.services import Services, WantedValues
 
 
 class UserActions:
-    """Calls of the experiment's services, and the pose of the handle.
+    """Actions of the users, as calls of the experiment's services and poses of the handle.
 
     Args:
-        node: of the viewer.
-        clock: shows why something was refused.
-        atomic: context whose changes of the page leave together at its end, when their callbacks are there.
+        node: node of the viewer.
+        clock: panel that shows the reason of a refusal.
+        atomic: context whose changes of the page are sent together at its end, when their callbacks exist.
     """
 
     def __init__(self, node: Node, clock: ClockPanel, atomic: Callable[[], AbstractContextManager[None]]) -> None:
@@ -37,20 +37,20 @@ class UserActions:
         self._handle_pose: np.ndarray | None = None
         self._device, self._detail = "", dict[str, Any]()
         self._linked: dict[str, Any] = {}
-        #: parameters by node
+        #: panel of the parameters by node
         self.panels: dict[str, ParameterPanel] = {}
         self._wanted = WantedValues(self._services, self.panels, clock.say)
-        #: the handle, if there is a hand to lead
+        #: handle; None without a hand
         self.handle_panel: HandlePanel | None = None
-        #: whether the run stands still
+        #: True if the run is paused
         self.paused = False
 
     def meet(self, name: str, detail: Mapping[str, Any]) -> None:
-        """Takes the name of the device's node, and its description."""
+        """Sets the name of the device's node, and its description."""
         self._device, self._detail, self.paused = name, dict(detail), False
 
     def send(self) -> None:
-        """Sends what the users did since the last call."""
+        """Sends the actions of the users since the last call."""
         self._wanted.send()
         self._services.send()
         if self._handle_pose is not None:
@@ -58,7 +58,7 @@ class UserActions:
             self._handle_pose = None
 
     def add_panel(self, source: str, panel: ParameterPanel) -> None:
-        """Fills the panel of a node once the node has given its parameters, and sets those that a link names."""
+        """Fills the panel of a node once the node has sent its parameters, and sets those that a link names."""
 
         def show(descriptors: Sequence[Any], values: dict[str, Any]) -> None:
             with self._atomic():
@@ -69,7 +69,7 @@ class UserActions:
         self._services.ask_parameters(source, show)
 
     def follow_link(self, values: Mapping[str, Any]) -> None:
-        """Sets parameters by node.parameter, those of nodes that have not answered yet once they have."""
+        """Sets parameters by node.parameter; those of a node without a panel wait until it has sent its parameters."""
         self._linked |= values
         for source, panel in self.panels.items():
             self._follow_link(source, panel.values)
@@ -86,7 +86,7 @@ class UserActions:
         self._wanted.want(source, name, value)
 
     def act(self, word: str, number: float) -> None:
-        """Starts, pauses, steps or resets the run, or sets its pace.
+        """Performs an action: starts, pauses, steps or resets the run, or sets its pace.
 
         Args:
             word: start, pause, step, reset or pace.
@@ -105,11 +105,11 @@ class UserActions:
             self._reset()
 
     def toggle_pause(self) -> None:
-        """Pauses the run, or lets it go on."""
+        """Pauses or continues the run."""
         self.act("start" if self.paused else "pause", 0.0)
 
     def hold(self, held: bool) -> None:
-        """Takes the handle, or lets go."""
+        """Takes or releases the handle."""
 
         def done(answer: Any) -> None:
             if self.handle_panel is not None and (answer is None or not answer.success):
@@ -122,7 +122,7 @@ class UserActions:
         self._handle_pose = pose
 
     def _reset(self) -> None:
-        """Device and nodes start anew before the same tick: a lockstep run stands still for it."""
+        """Resets device and nodes; a lockstep run is paused meanwhile, so that all are reset before the same tick."""
         parameters = self._detail["parameters"]
         names = [self._device, *parameters["sources"]]
         calls: list[tuple[Any, str, Any]] = [(Trigger, f"{name}/reset", Trigger.Request()) for name in names]

@@ -1,1 +1,1 @@
-"""Bad messages, bad files and live changes of parameters on purpose, for tests and the studies of the same names."""
+"""Deliberately bad messages and files, and live changes of parameters, for tests and the studies of the same names."""

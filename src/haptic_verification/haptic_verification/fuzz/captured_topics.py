@@ -1,4 +1,4 @@
-"""A node without neighbours: its tick topics end in this process."""
+"""Transport for a single node: its tick topics end in this process."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from haptic_core.transport.interface import Callback, RosTopics
 
 
 class CapturedTopics(RosTopics):
-    """Transport of one node that keeps its callbacks and hands its messages to a function; nothing is sent.
+    """Transport of one node that stores its callbacks and passes its messages to a function; nothing is sent.
 
     Args:
-        take: Takes the absolute name of a topic and a message.
-        subscribed: Whether messages are made that a node makes only for subscribers.
+        take: Function that receives the absolute name of a topic and a message.
+        subscribed: True if the topics count as subscribed: some messages are published only for subscribers.
 
     Attributes:
-        callbacks: Of the subscribed tick topics, by relative name.
+        callbacks: Callbacks of the subscribed tick topics, by relative name.
     """
 
     def __init__(self, take: Callable[[str, Any], None], *, subscribed: bool = True) -> None:
@@ -36,7 +36,7 @@ class CapturedTopics(RosTopics):
         return lambda: self.callbacks.pop(topic, None)
 
     def input_of(self, node: RenderingNode, entry: str) -> Callback:
-        """The callback of an input that the node's parameter `inputs` names."""
+        """Returns the callback of an entry of the node's parameter `inputs`."""
         source, kind = node_and_kind(entry)
         return self.callbacks[f"{source}/{node.input_types[kind].topic}"]
 
@@ -47,4 +47,4 @@ class CapturedTopics(RosTopics):
         return self._subscribed
 
     def local_subscribers(self, topic: str) -> list[str]:
-        return ["fuzz"]  # so that a node need not wait for others when it is activated
+        return ["fuzz"]  # so that the node does not wait for others when it is activated

@@ -1,17 +1,18 @@
-"""What a change of one parameter does to the force at the device: the nodes in this process, without DDS, in lockstep.
+"""Effect of a change of one parameter on the force at the device; nodes run in this process, in lockstep, without DDS.
 
-Each of the `SITUATIONS` is a node under load, played twice with the same states of the device: with a change of one
-parameter after `SETTLED` ticks, and without. What is compared are the steps of the command from tick to tick,
+Each of the `SITUATIONS` is a node under load. It is run twice with the same states of the device, with and without a
+change of one parameter after `SETTLED` ticks. The steps of the command from tick to tick are compared,
 
     extra = max over k of |(u_k - u_(k-1)) - (u0_k - u0_(k-1))|
 
-of forces, torques or joint efforts, or of the velocities of a motion. A third run w, of a node whose `change_time` is
-0, is what the change would do without the ramp; from it comes what is allowed,
+for forces, torques or joint efforts, or the velocities of a motion. A third run w, of a node whose `change_time` is 0,
+shows the change without the ramp and gives the bound
 
-    allowed = 1.5 T/tau max |w_k - u_(K-1)| + max |w_k - w_(k-1)| + max |u0_k - u0_(k-1)|     (from the second tick on),
+    allowed = 1.5 T/tau max |w_k - u_(K-1)| + max |w_k - w_(k-1)| + max |u0_k - u0_(k-1)|     (from the second tick on).
 
-the ramp's share of the whole change, and the steps that the new and the old values make by themselves; with places 4 in
-place of 1.5 and 6 T/tau^2 times a jump of the place beside it (`haptic_core.change_ramp`).
+Its terms are the fraction of the whole change that the ramp makes in a tick, and the steps of the new and of the old
+values. For a motion with positions, 4 T/tau + 6 (T/tau)^2 replaces 1.5 T/tau, and 6 T/tau^2 times the jump of the
+position is added (`haptic_core.change_ramp`).
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ from haptic_verification.fuzz.captured_topics import CapturedTopics
 from haptic_verification.fuzz.situations import AFTER, FACTORS, ROUNDING, SETTLED, SITUATIONS, Situation
 from haptic_verification.fuzz.subjects import PERIOD, started_node
 
-# ---- played -----------------------------------------------------------------------------------------
+# ---- runs -----------------------------------------------------------------------------------------
 
-#: rotation by which a tool that follows is behind what was commanded
+#: rotation from the commanded orientation to that of a tool that follows
 _BEHIND = Rotation.from_rotvec((0.0, 0.0, -1e-3))
-#: numbers of a command
+#: numbers in the row of a command
 COLUMNS = 9
-#: parts of a command that are compared: places in its row, and their unit
+#: compared slices of the row of a command, by mode and unit
 PARTS: dict[int, dict[str, slice]] = {
     EFFORT: {"N m": slice(0, 6)},
     WRENCH: {"N": slice(0, 3), "N m": slice(3, 6)},
@@ -51,12 +52,12 @@ PARTS: dict[int, dict[str, slice]] = {
 
 
 class Stage:
-    """A node that is played again and again, each time from its reset on.
+    """A rendering node that is run repeatedly, each time after a restart.
 
     Args:
         situation: conditions of the change.
-        context: of rclpy; nothing is published.
-        change_time: of the node; None: as declared [s].
+        context: context of rclpy; nothing is published.
+        change_time: parameter of the node [s]; None: its default.
     """
 
     def __init__(self, situation: Situation, context: Context, change_time: float | None = None) -> None:
@@ -84,22 +85,23 @@ class Stage:
         self._commands.append(row)
 
     def changeable(self) -> list[ParameterSpec]:
-        """Parameters that may be changed here."""
+        """Returns the specifications of the parameters that may be changed in this situation."""
         only = self.situation.only
         specs = [spec for spec in self.node.specs.values() if not (spec.read_only or spec.file)]
         return [spec for spec in specs if not only or spec.name in only]
 
     def set(self, **values: Any) -> str:
-        """Sets parameters; the reason where they are refused."""
+        """Sets parameters; returns the reason if they are refused, else an empty text."""
         made = [Parameter(name, value=value) for name, value in values.items()]
         result = self.node.set_parameters_atomically(made)
         return "" if result.successful else str(result.reason)
 
     def play(self, ticks: int, name: str = "", value: Any = None) -> np.ndarray | str:
-        """Commands (ticks, 9), [6 of their mode; place in m], from a reset on, with a change after `SETTLED` of them.
+        """Runs the node from a restart on, with a change of the parameter `name` after `SETTLED` ticks.
 
         Returns:
-            The reason instead where the change is refused.
+            Commands, shape (ticks, 9): six numbers of their mode, and the position of a motion [m]. If the change is
+            refused, the reason.
         """
         node = self.node
         node.restart()
@@ -111,16 +113,16 @@ class Stage:
                 refused = self.set(**{name: value})
                 if refused:
                     return refused
-            self._pass(k)
+            self._run_tick(k)
         if name:
             self.set(**{name: before})
         if len(self._commands) != ticks:
-            told = f"{len(self._commands)} answers in {ticks} ticks: {dict(node.rejections.counts)}"
-            raise HapticError(f"{type(node).__name__}: {told}")
+            problem = f"{len(self._commands)} answers in {ticks} ticks: {dict(node.rejections.counts)}"
+            raise HapticError(f"{type(node).__name__}: {problem}")
         return np.array(self._commands)
 
-    def _pass(self, k: int) -> None:
-        """One tick: inputs, and the device's state."""
+    def _run_tick(self, k: int) -> None:
+        """Runs one tick: sends the inputs, then the device's state."""
         node, situation = self.node, self.situation
         tick = node.next_tick
         for entry, (make, receive) in self._receivers.items():
@@ -136,18 +138,18 @@ class Stage:
         self.topics.callbacks["device_state"](state)
 
     def _follow(self, state: DeviceState) -> None:
-        led = self.node.state.pose if hasattr(self.node.state, "pose") else self.node.command.tool_pose
-        pose = pose_array(led) - np.array((1e-4, 0, 0, 0, 0, 0, 0))
+        commanded = self.node.state.pose if hasattr(self.node.state, "pose") else self.node.command.tool_pose
+        pose = pose_array(commanded) - np.array((1e-4, 0, 0, 0, 0, 0, 0))
         pose[3:] = (_BEHIND * Rotation.from_quat(pose[3:])).as_quat()
         set_pose(state.tool_pose, pose)
 
     def close(self) -> None:
-        """Ends the node."""
+        """Destroys the node."""
         self.node.destroy_node()
 
 
 class DeviceStage(Stage):
-    """A device node that is played likewise; what is compared are the efforts that act."""
+    """A device node that is run repeatedly; the rows are the efforts that act."""
 
     def __init__(self, situation: Situation, context: Context, change_time: float | None = None) -> None:
         self.situation, self.mode, self.time = situation, EFFORT, math.inf
@@ -160,24 +162,24 @@ class DeviceStage(Stage):
         if isinstance(message, DeviceState):
             self._commands.append(np.resize(message.joint_effort, COLUMNS))
 
-    def _pass(self, k: int) -> None:
+    def _run_tick(self, k: int) -> None:
         node = self.node
         self.topics.callbacks["device_command"](
             DeviceCommand(tick=node.tick, source="one", mode=EFFORT, joint_effort=[0.05, -0.02])
         )
         node.advance_if_due()
-        if len(self._commands) <= k:  # the clock waits for its pace
+        if len(self._commands) <= k:  # the clock waits for its pace, which `end_tick` skips
             node.end_tick()
 
 
 def make_stage(name: str, context: Context, change_time: float | None = None) -> Stage:
-    """The node of a situation; `change_time` as of `Stage`."""
+    """Starts the node of a situation; `change_time` as in `Stage`."""
     situation = SITUATIONS[name]
     return (DeviceStage if situation.node is DeviceNode else Stage)(situation, context, change_time)
 
 
 def others(spec: ParameterSpec, value: Any, situation: Situation) -> list[Any]:
-    """Admissible values to change a parameter to: somewhat less and more, and its bounds."""
+    """Returns admissible values to which a parameter is changed: slightly smaller and larger ones, and its bounds."""
     if spec.name in situation.values:
         return list(situation.values[spec.name])
     if spec.type == "bool":
@@ -196,14 +198,14 @@ def others(spec: ParameterSpec, value: Any, situation: Situation) -> list[Any]:
 
 @dataclass(frozen=True)
 class Change:
-    """What one change did.
+    """Effect of one change of a parameter.
 
     Attributes:
         situation, parameter, value: conditions, changed parameter, new value.
-        refused: the reason where it was refused; the rest is empty then.
+        refused: reason of a refusal; the following attributes are empty then.
         at_once: largest extra step without the ramp, by unit.
-        extra: largest extra step.
-        allowed: bound of it.
+        extra: largest extra step with the ramp, by unit.
+        allowed: bound of `extra`, by unit.
     """
 
     situation: str
@@ -216,17 +218,17 @@ class Change:
 
     @property
     def is_bumpless(self) -> bool:
-        """No step is larger than allowed."""
+        """True if no extra step exceeds its bound."""
         return all(extra <= self.allowed[unit] + ROUNDING for unit, extra in self.extra.items())
 
 
 def largest(rows: np.ndarray, parts: Mapping[str, slice]) -> dict[str, float]:
-    """Largest norm of the rows (n, 9), by part."""
+    """Computes the largest norm over the rows (n, 9) of each part."""
     return {unit: float(np.linalg.norm(rows[:, part], axis=1).max()) for unit, part in parts.items()}
 
 
 def changes(name: str, context: Context, quick: bool = False) -> Iterator[Change]:
-    """Changes every parameter of a situation, to one value after the other; `quick`: only to its bounds or the last."""
+    """Yields the effects of changing every parameter of a situation; `quick`: only to the last two of its values."""
     situation = SITUATIONS[name]
     ramped, at_once = make_stage(name, context), make_stage(name, context, 0.0)
     ticks = SETTLED + AFTER
@@ -245,9 +247,9 @@ def changes(name: str, context: Context, quick: bool = False) -> Iterator[Change
             whole = largest(direct[SETTLED:] - reference[SETTLED - 1], parts)
             later = largest(np.diff(direct[SETTLED:], axis=0), parts)
             own = largest(steps0[SETTLED - 1 :], parts)
-            ratio = PERIOD / ramped.time  # at the first tick a place lies T |o'| from the one before, at the most
-            share = 4.0 * ratio + 6.0 * ratio**2 if reference[-1, 6:].any() else 1.5 * ratio
-            allowed = {unit: share * whole[unit] + later[unit] + own[unit] for unit in parts}
+            ratio = PERIOD / ramped.time  # at the first tick a position is at most T |o'| from the one before
+            fraction = 4.0 * ratio + 6.0 * ratio**2 if reference[-1, 6:].any() else 1.5 * ratio
+            allowed = {unit: fraction * whole[unit] + later[unit] + own[unit] for unit in parts}
             if "m/s" in allowed:
                 jump_to = direct[SETTLED, 6:] - direct[SETTLED - 1, 6:] - PERIOD * reference[SETTLED - 1, :3]
                 allowed["m/s"] += 6.0 * PERIOD / ramped.time**2 * float(np.linalg.norm(jump_to))

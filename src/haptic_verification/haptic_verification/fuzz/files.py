@@ -1,7 +1,7 @@
-"""Files that something has happened to, for whatever reads files: a clear error or a result, never a traceback.
+"""Damaged files for the functions of the suite that read files: each gives a clear error or a result, no traceback.
 
-A `Reader` knows a good file and what reads it. `spoilt` does one of the KINDS to the file. Whatever comes of reading it
-is an error of the suite, of one line that names the file, or something that can be used.
+A `Reader` has a good file and a function that reads it. `spoilt` damages the file in one of the `KINDS`. Reading it
+must give either a usable result or an error of the suite, in one line that names the file.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import yaml
 
-#: what is done to a file; those of `_TEXT` only to texts
+#: kinds of damage; those of `_TEXT` apply only to texts
 KINDS = ("cut off", "flipped bits", "swapped bytes", "noise", "empty", "missing", "directory", "zeros", "twice")
 _TEXT = ("line lost", "line twice", "wrong value", "wrong key", "deep", "tag", "not UTF-8", "date")
-#: what stands in the place of a value
+#: texts that replace a value
 _VALUES = (
     *(
         "null",
@@ -56,15 +56,15 @@ LONGEST_MESSAGE = 2000
 
 @dataclass(frozen=True)
 class Reader:
-    """Something that reads a file.
+    """A function of the suite that reads a file.
 
     Attributes:
-        name: for the table.
-        good: a file that it reads, or a directory.
-        read: reads a file; may return what then has to be tried, which must not raise either.
+        name: name in the table.
+        good: file that it reads.
+        read: function that reads a file.
         errors: exceptions that it may raise.
-        text: it is one.
-        named: an error names the file.
+        text: True if the file is a text.
+        named: True if an error must name the file.
     """
 
     name: str
@@ -76,16 +76,16 @@ class Reader:
 
 
 class FoundError(AssertionError):
-    """A reader did what it must not do."""
+    """A requirement that a reader does not meet."""
 
 
 def kinds_of(reader: Reader) -> tuple[str, ...]:
-    """What can be done to the reader's file."""
+    """Returns the kinds of damage that apply to the reader's file."""
     return (*KINDS, *_TEXT) if reader.text else KINDS
 
 
 def spoilt(kind: str, data: bytes, random: np.random.Generator) -> bytes:
-    """The bytes of a file after something has happened to it."""
+    """Damages the bytes of a file; `kind` is one of `kinds_of`."""
     if kind == "cut off":
         return data[: random.integers(len(data))]
     if kind in ("empty", "missing", "directory"):
@@ -93,18 +93,18 @@ def spoilt(kind: str, data: bytes, random: np.random.Generator) -> bytes:
     if kind == "noise":
         return bytes(random.bytes(int(random.integers(1, 2000))))
     if kind == "zeros":
-        place = int(random.integers(len(data)))
-        return data[:place] + bytes(min(len(data) - place, 64)) + data[place + 64 :]
+        start = int(random.integers(len(data)))
+        return data[:start] + bytes(min(len(data) - start, 64)) + data[start + 64 :]
     if kind == "twice":
         return data + data
     if kind in ("flipped bits", "swapped bytes"):
         made = bytearray(data)
         for _ in range(int(random.integers(1, 9))):
-            place, other = (int(random.integers(len(made))) for _ in range(2))
+            one, other = (int(random.integers(len(made))) for _ in range(2))
             if kind == "flipped bits":
-                made[place] ^= 1 << int(random.integers(8))
+                made[one] ^= 1 << int(random.integers(8))
             else:
-                made[place], made[other] = made[other], made[place]
+                made[one], made[other] = made[other], made[one]
         return bytes(made)
     return _spoilt_text(kind, data.decode(), random).encode("utf-8", "surrogateescape")
 
@@ -126,34 +126,41 @@ def _spoilt_text(kind: str, text: str, random: np.random.Generator) -> str:
         lines[at] = re.sub(r"-?\d+(\.\d+)?(e[-+]?\d+)?", "2020-13-45", lines[at], count=1)
     else:
         pattern = r"(?<=[:=,\[\"'>]) ?[-+\w./]+" if kind == "wrong value" else r"\b[A-Za-z_]\w*(?=[:=])"
-        places = list(re.finditer(pattern, text))
-        if places:
-            place = places[random.integers(len(places))]
-            put = str(random.choice(_VALUES)) if kind == "wrong value" else str(random.choice(["x", "1", "null", "[]"]))
-            return text[: place.start()] + f" {put}" + text[place.end() :]
+        matches = list(re.finditer(pattern, text))
+        if matches:
+            match = matches[random.integers(len(matches))]
+            new = str(random.choice(_VALUES)) if kind == "wrong value" else str(random.choice(["x", "1", "null", "[]"]))
+            return text[: match.start()] + f" {new}" + text[match.end() :]
     return "\n".join(lines) + "\n"
 
 
 def read_spoilt(reader: Reader, kind: str, seed: int, folder: Path) -> str:
-    """Reads the reader's file after something has happened to it, below a new folder.
+    """Writes a damaged copy of the reader's file to a folder, and reads it.
 
     Returns:
         "read" or "refused".
 
     Raises:
-        FoundError: it was neither.
+        FoundError: the reader raised another exception, or its error is not one line that names the file.
     """
     random = np.random.default_rng(seed)
-    place = folder / f"{reader.name.replace(' ', '_')}{''.join(reader.good.suffixes)}"
+    path = folder / f"{reader.name.replace(' ', '_')}{''.join(reader.good.suffixes)}"
     if kind == "directory":
-        place.mkdir()
+        path.mkdir()
     elif kind != "missing":
-        place.write_bytes(spoilt(kind, reader.good.read_bytes(), random))
-    return tried(reader, place, f"{kind} (seed {seed})")
+        path.write_bytes(spoilt(kind, reader.good.read_bytes(), random))
+    return tried(reader, path, f"{kind} (seed {seed})")
 
 
 def tried(reader: Reader, place: Path, told: str) -> str:
-    """Reads a file; "read", "refused", or FoundError."""
+    """Reads the file `place` and checks the error, if there is one; `told` describes the damage.
+
+    Returns:
+        "read" or "refused".
+
+    Raises:
+        FoundError: see `read_spoilt`.
+    """
     try:
         with np.errstate(all="ignore"):
             reader.read(place)
@@ -171,25 +178,31 @@ def tried(reader: Reader, place: Path, told: str) -> str:
 
 @dataclass
 class FileBarrage:
-    """Spoilt files to one reader, and what came of them by kind."""
+    """Damaged files for one reader.
+
+    Attributes:
+        reader: function that reads the files.
+        folder: directory of the damaged files.
+        counts: number of each outcome, "read" or "refused", by kind of damage.
+    """
 
     reader: Reader
     folder: Path
     counts: dict[str, Counter[str]] = field(default_factory=dict)
 
     def run(self, files: int, seed: int) -> None:
-        """Reads so many files; raises FoundError."""
+        """Reads a number of damaged files; raises FoundError."""
         random = np.random.default_rng(seed)
         kinds = kinds_of(self.reader)
         for number in range(files):
             kind = kinds[number % len(kinds)]
-            place = self.folder / str(number)
-            place.mkdir(parents=True)
-            outcome = read_spoilt(self.reader, kind, int(random.integers(2**63)), place)
+            folder = self.folder / str(number)
+            folder.mkdir(parents=True)
+            outcome = read_spoilt(self.reader, kind, int(random.integers(2**63)), folder)
             self.counts.setdefault(kind, Counter())[outcome] += 1
 
 
 def dumped(document: Any, path: Path) -> Path:
-    """A YAML file."""
+    """Writes a document to a YAML file and returns its path."""
     path.write_text(yaml.safe_dump(document))
     return path

@@ -1,9 +1,9 @@
-"""Bad messages at the inputs of a node in this process: what it answers, what it refuses, what it must never do.
+"""Bad messages at the inputs of a node in this process, and the requirements on its answers.
 
-A `Barrage` sends a node messages that are right for its next tick after one of the `KINDS` has been done to them:
-malformed bytes, wrong ticks, numbers that are not finite or far from any device, wrong lengths, unknown values. After
-each of them nothing may have been raised, nothing published may hold a number that is not finite, and what had to be
-refused must have been counted. Good ticks in between, and three at the end, must be answered.
+A `Barrage` modifies messages that are right for the next tick of a node, each in one of the `KINDS`: malformed bytes,
+wrong ticks, numbers that are not finite or implausible, wrong lengths, unknown values. No message may raise an error or
+lead to a published number that is not finite, and refused messages must be counted. Good ticks in between, and three at
+the end, must be answered.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from rclpy.serialization import serialize_message
 
 from haptic_core.ticks import LARGEST_JUMP
 
-#: what is done to a message
+#: modifications of a message
 KINDS = (
     *("good", "gap", "swapped", "duplicate", "late", "far tick", "first again"),
     *("not finite", "extreme", "large", "tiny", "wrong length", "huge array", "unknown value", "no rotation", "period"),
     *("wrong source", "cut off", "flipped bits", "random bytes", "no bytes", "other endian", "long text"),
 )
-#: kinds after which a message that has what they change must not be taken
+#: kinds of which a message must be refused, if it has the modified field
 REFUSED = frozenset(
     {"duplicate", "late", "far tick", "not finite", "extreme", "no bytes", "wrong source", "period", "unknown value"}
 )
-#: fields whose numbers are none of the loop's: free choices, or a bit each
+#: fields of which every value is valid: free choices, or bits
 _FREE = {"buttons", "has_force_sensor", "limited"}
 _TINY = (5e-324, -2.2e-308, 1e-200, -0.0)
 _LARGE = (1e9, -1e12, 9e14, 1e18)
@@ -39,7 +39,7 @@ _NOT_FINITE = (math.nan, math.inf, -math.inf)
 
 
 def numbers_of(message: Any) -> Iterator[tuple[Any, str, int]]:
-    """Every float64 of a message: the part that holds it, its field, its place in an array or -1."""
+    """Yields every float64 of a message: the part that contains it, its field, and its index in an array or -1."""
     for name, kind in message.get_fields_and_field_types().items():
         if name == "header":
             continue
@@ -47,13 +47,13 @@ def numbers_of(message: Any) -> Iterator[tuple[Any, str, int]]:
         if kind == "double":
             yield message, name, -1
         elif kind == "sequence<double>":
-            yield from ((message, name, place) for place in range(len(value)))
+            yield from ((message, name, index) for index in range(len(value)))
         elif hasattr(value, "get_fields_and_field_types"):
             yield from numbers_of(value)
 
 
 def is_finite(message: Any, leave_out: frozenset[str] = frozenset()) -> bool:
-    """No float64 of a message is NaN or infinite."""
+    """Returns whether all float64 of a message are finite; the fields `leave_out` do not count."""
     for name, kind in message.get_fields_and_field_types().items():
         if name == "header" or name in leave_out:
             continue
@@ -74,11 +74,11 @@ class Port:
     """An input of a node.
 
     Attributes:
-        name: of the topic, for the table.
-        make: a message that is right for this tick; a new one at each call.
-        take: hands serialised bytes, or a message, to the node.
-        serialised: whether the node takes bytes; else only what can be a message reaches it.
-        checked: kinds that must not be taken here.
+        name: name of the topic, for the table.
+        make: function that creates a new message that is right for a tick.
+        take: function that passes serialised bytes, or a message, to the node.
+        serialised: True if the node takes bytes; else rclpy discards bytes that are no message.
+        checked: kinds that must be refused here.
     """
 
     name: str
@@ -90,16 +90,16 @@ class Port:
 
 @dataclass
 class Subject:
-    """A node, ready, and what can be asked of it.
+    """A node that is ready for messages.
 
     Attributes:
-        name: of the node, for the table.
-        ports: its inputs in the order in which those of a tick come.
-        tick: the next tick that it expects.
-        rejections: its counts by kind.
-        output: published messages since it was emptied: topic and message.
-        answered: whether a tick was answered as it should; called after all ports had their good message.
-        close: ends it.
+        name: name of the node, for the table.
+        ports: inputs in the order of their messages in a tick.
+        tick: function that returns the next tick that the node expects.
+        rejections: number of rejected messages by reason.
+        output: topic of each published message with its tick and mode, or False if a number is not finite.
+        answered: function that returns whether a tick was answered correctly, after a good message to all ports.
+        close: function that ends the node.
     """
 
     name: str
@@ -112,19 +112,19 @@ class Subject:
 
 
 class FoundError(AssertionError):
-    """A node did what it must not do."""
+    """A requirement that a node does not meet."""
 
 
 def _spoil_number(message: Any, values: tuple[float, ...], random: np.random.Generator) -> bool:
-    places = list(numbers_of(message))
-    if not places:
+    numbers = list(numbers_of(message))
+    if not numbers:
         return False
-    part, name, place = places[random.integers(len(places))]
+    part, name, index = numbers[random.integers(len(numbers))]
     value = float(values[random.integers(len(values))])
-    if place < 0:
+    if index < 0:
         setattr(part, f"_{name}", value)
     else:
-        getattr(part, name)[place] = value
+        getattr(part, name)[index] = value
     return True
 
 
@@ -188,7 +188,7 @@ def _spoil_bytes(kind: str, data: bytes, random: np.random.Generator) -> bytes:
 
 
 def spoilt(kind: str, port: Port, tick: int, random: np.random.Generator) -> list[Any] | None:
-    """The messages of a kind for a tick, as the port takes them; None where the kind does not fit the port."""
+    """Creates the messages of a kind for a tick, in the form that the port takes; None if the kind does not apply."""
     message = port.make(tick)
     has_tick, fits = hasattr(message, "tick"), True
     if kind in ("gap", "swapped", "duplicate", "late", "far tick", "first again") and not has_tick:
@@ -246,12 +246,12 @@ def _packed(port: Port, message: Any) -> Any:
 
 @dataclass
 class Barrage:
-    """Messages to one node, and what came of them.
+    """Messages to one node, and their outcomes.
 
     Attributes:
-        subject: the node.
-        counts: by port and kind: how often it was sent, answered, refused for which reason, or silent.
-        sent: messages in all, good ones too.
+        subject: node under test.
+        counts: number of messages that were sent, answered, and refused for each reason, by port and kind.
+        sent: number of all messages, including the good ones.
     """
 
     subject: Subject
@@ -259,7 +259,7 @@ class Barrage:
     sent: int = 0
 
     def send(self, kind: str, port: Port, seed: int) -> None:
-        """Sends one kind to a port, everything else of the tick before it; raises FoundError."""
+        """Sends messages of one kind to a port, after good messages to most other ports; raises FoundError."""
         subject, random = self.subject, np.random.default_rng(seed)
         tick = subject.tick()
         messages = spoilt(kind, port, tick, random)
@@ -283,10 +283,10 @@ class Barrage:
         subject.output.clear()
 
     def good(self) -> None:
-        """One tick with good messages, which must be answered; raises FoundError."""
+        """Sends good messages of one tick, which must be answered; raises FoundError."""
         subject = self.subject
         tick = subject.tick()
-        for _ in range(10):  # a bad message took the place of a good one of this tick, or of one of the next ticks
+        for _ in range(10):  # a bad message may have replaced a good one of this tick, or of one of the next ticks
             for port in subject.ports:
                 self._take(port, _packed(port, port.make(tick)), "good")
             if subject.answered(tick):
@@ -307,7 +307,7 @@ class Barrage:
                 raise FoundError(f"{subject.name}: {port.name}: {kind} made {topic} not finite")
 
     def run(self, messages: int, seed: int) -> None:
-        """Sends about so many messages, and three good ticks at the end; raises FoundError."""
+        """Sends about this number of messages, and three good ticks at the end; raises FoundError."""
         random = np.random.default_rng(seed)
         end = self.sent + messages
         while self.sent < end:

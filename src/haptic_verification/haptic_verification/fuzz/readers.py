@@ -1,4 +1,4 @@
-"""Everything in the suite that reads a file of its user, for `files`."""
+"""Functions of the suite that read files of a user, for `files`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ URDF = """<?xml version="1.0"?>
 
 
 def _run(device: Any) -> None:
-    """Three periods of a device, which are finite."""
+    """Runs three periods of a device; raises ArithmeticError if a reading is not finite."""
     device.configure(1e-3)
     device.activate()
     for _ in range(3):
@@ -72,29 +72,29 @@ def _run(device: Any) -> None:
     device.deactivate()
 
 
-def _numbers(model: type[DeviceParameters], make: Callable[[Any], Any] | None, path: Path) -> None:
+def _device_file(model: type[DeviceParameters], make: Callable[[Any], Any] | None, path: Path) -> None:
     numbers = load_parameters(model, path)
     if make is not None:
         _run(make(numbers))
 
 
 def _world(path: Path) -> None:
-    _stepped(open_world(str(path), {}))
+    _step_world(open_world(str(path), {}))
 
 
 def _world_entries(path: Path) -> None:
-    """Entries that replace numbers of the world's file."""
+    """Opens a world with entries that replace numbers of its file."""
     open_world(str(path), {"bodies.ball.mass": 2.0, "materials.steel.friction": 0.5})
 
 
 def _urdf(path: Path) -> None:
     world = World()
     world.add_urdf("arm", path)
-    _stepped(world)
+    _step_world(world)
 
 
-def _stepped(world: World) -> None:
-    """A step of what could be read; a solver that finds no solution has its own error."""
+def _step_world(world: World) -> None:
+    """Runs a step of a world with fewer than 60 bodies; a solver may find no solution."""
     if len(world.bodies) < 60:
         with suppress(ConvergenceError):
             Simulator(world, period=1e-3).step()
@@ -113,7 +113,7 @@ def _specs(path: Path) -> None:
 
 
 def readers(folder: Path) -> Iterator[Reader]:
-    """All of them; good files that the suite does not bring are made below the folder."""
+    """Yields all readers except those of bags; writes good files that the suite does not include to the folder."""
     devices, config = Path(haptic_devices.__file__).parent, share() / "config"
     own = (HapticError, LaunchFileError, ValueError)
     for name, model, make in (
@@ -123,7 +123,7 @@ def readers(folder: Path) -> Iterator[Reader]:
         ("hand", HandParameters, None),
         ("spatial_hand", SpatialHandParameters, None),
     ):
-        yield Reader(f"device {name}", next(devices.glob(f"*/{name}.yaml")), partial(_numbers, model, make), own)
+        yield Reader(f"device {name}", next(devices.glob(f"*/{name}.yaml")), partial(_device_file, model, make), own)
     tau = Path(tau_wall_control.__file__).with_name("tau.yaml")
     yield Reader("device tau", tau, lambda path: TauDevice.from_file(path), own)
     yield Reader("parameter file", devices / "device_node.yaml", _specs, own)
@@ -155,7 +155,7 @@ def _experiment(path: Path) -> Experiment:
 
 
 def small_bag(path: Path, ticks: int = 5) -> Path:
-    """A bag as the recorder writes it, of a few ticks with answers."""
+    """Writes a bag of a few ticks with answers, in the layout of the recorder, and returns its path."""
     writer = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
     writer.set_custom_data("experiment", "friction_impedance")
     writer.set_custom_data("mode", "lockstep")
@@ -174,30 +174,30 @@ def small_bag(path: Path, ticks: int = 5) -> Path:
 
 
 def _unpadded(name: str, data: bytes) -> bytes:
-    """A serialised message without what the serialiser adds at its end, as it comes from DDS."""
+    """Removes the padding at the end of a serialised message, as in messages from DDS."""
     definition = typestore().get_msgdef(name)
     _, length = definition.deserialize_cdr_le(data[4:], 0, definition.cls, typestore())
     return bytes(data[: 4 + length])
 
 
 def bag_readers(bag: Path) -> Iterator[Reader]:
-    """What reads a bag, for each of its two files."""
+    """Yields the readers of a bag, for each of its two files."""
     for name, read in (("report", Bag), ("replay", Recording.read)):
         for file in sorted(path for path in bag.iterdir() if path.is_file()):
             label, tried = f"bag, {name}, {file.suffix}", partial(_in_bag, bag, file.name, read)
             yield Reader(label, file, tried, (HapticError,), text=False, named=False)
 
 
-def _in_bag(bag: Path, name: str, read: Callable[[Path], Any], place: Path) -> None:
-    whole = place.parent / "bag"
-    shutil.copytree(bag, whole)
-    (whole / name).unlink()
-    if place.exists():
-        shutil.move(place, whole / name)
-    read(whole)
+def _in_bag(bag: Path, name: str, read: Callable[[Path], Any], path: Path) -> None:
+    copy = path.parent / "bag"
+    shutil.copytree(bag, copy)
+    (copy / name).unlink()
+    if path.exists():
+        shutil.move(path, copy / name)
+    read(copy)
 
 
 def all_readers(folder: Path) -> dict[str, Reader]:
-    """All readers by name, those of a bag too; good files that the suite does not bring are made below the folder."""
+    """Returns all readers by name; writes good files that the suite does not include to the folder."""
     made = [*readers(folder), *bag_readers(small_bag(folder / "good_bag"))]
     return {reader.name: reader for reader in made}

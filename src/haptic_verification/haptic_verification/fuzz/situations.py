@@ -1,4 +1,4 @@
-"""Nodes under load: what the device and other nodes say to them, for `changes`."""
+"""Nodes under load, with the messages of the device and of other nodes, for `changes`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tau_wall_control.node import WallNode
 SETTLED, AFTER = 80, 110
 #: factors of a number's present value, beside its bounds
 FACTORS = (0.9, 1.1)
-#: what is no step [N, N m, m/s]
+#: tolerance of a step [N, N m, m/s]
 ROUNDING = 1e-12
 
 
@@ -34,14 +34,14 @@ class Situation:
     """A node under load.
 
     Attributes:
-        node: its class.
-        load: processor load, for the table.
-        parameters: its own.
-        state: of the device at a tick of the situation.
-        inputs: by entry of the parameter `inputs`, at a tick.
-        values: for parameters of which the bounds say too little.
-        only: parameters to change; none: all that may.
-        follows: the tool is 0.1 mm and 1 mrad behind what was commanded in the tick before.
+        node: class of the node.
+        load: description of the load.
+        parameters: parameters of the node.
+        state: function that returns the device's state at a tick of the situation.
+        inputs: function by entry of the parameter `inputs` that returns the message at a tick.
+        values: new values by parameter, where its bounds do not suffice.
+        only: names of the parameters to change; empty: all that may be changed.
+        follows: True if the tool is 0.1 mm and 1 mrad behind the command of the tick before.
     """
 
     node: type[SuiteNode]
@@ -54,7 +54,7 @@ class Situation:
     follows: bool = False
 
 
-# ---- what the device says -------------------------------------------------------------------------
+# ---- messages to the nodes -------------------------------------------------------------------------
 
 
 def _state(pose: np.ndarray, twist: np.ndarray, wrench: tuple[float, ...] = (0.0,) * 6) -> DeviceState:
@@ -71,25 +71,25 @@ def _state(pose: np.ndarray, twist: np.ndarray, wrench: tuple[float, ...] = (0.0
 def _straight(
     speed: tuple[float, float, float], wrench: tuple[float, ...] = (0.0,) * 6, start: tuple[float, ...] = (0.0,) * 3
 ) -> Callable[[int], DeviceState]:
-    """A tool that moves along a line, with the user's wrench on it."""
+    """Returns the states by tick of a tool that moves along a line, with the user's wrench on it."""
 
     def state(k: int) -> DeviceState:
-        place = np.array(start) + k * PERIOD * np.array(speed)
-        return _state(np.array((*place, 0.0, 0.0, 0.0, 1.0)), np.array((*speed, 0.0, 0.0, 0.0)), wrench)
+        position = np.array(start) + k * PERIOD * np.array(speed)
+        return _state(np.array((*position, 0.0, 0.0, 0.0, 1.0)), np.array((*speed, 0.0, 0.0, 0.0)), wrench)
 
     return state
 
 
 def _pressing(k: int) -> DeviceState:
-    """A tool that goes into a table to 10 mm, slides along it and turns."""
-    depth, turn = 0.01 * min(k / 50, 1.0), 0.2 * min(k / 50, 1.0)
+    """Returns the state at tick k of a tool that moves down by 10 mm into a table, slides along it and rotates."""
+    depth, angle = 0.01 * min(k / 50, 1.0), 0.2 * min(k / 50, 1.0)
     rate = 0.2 * (k < 50), 4.0 * (k < 50)
-    pose = np.array((2e-5 * k, 0.0, 0.015 - depth, *Rotation.from_rotvec([0.0, turn, 0.0]).as_quat()))
+    pose = np.array((2e-5 * k, 0.0, 0.015 - depth, *Rotation.from_rotvec([0.0, angle, 0.0]).as_quat()))
     return _state(pose, np.array((0.02, 0.0, -rate[0], 0.0, rate[1], 0.0)))
 
 
 def _at_the_wall() -> Callable[[int], DeviceState]:
-    """The TAU device's tool, 20 um inside the wall z = 0, sliding along it at 20 mm/s."""
+    """Returns the states by tick of the TAU device with its tool 20 um inside the wall z = 0, sliding at 20 mm/s."""
     device, poses = TauDevice.default(), {}
 
     def state(k: int) -> DeviceState:
@@ -106,7 +106,7 @@ def _at_the_wall() -> Callable[[int], DeviceState]:
     return state
 
 
-def _pushed(k: int) -> WallState:
+def _wall_contact(k: int) -> WallState:
     return WallState(
         point=[0.0] * 3,
         normal=[0.0, 0.0, 1.0],
@@ -119,8 +119,8 @@ def _pushed(k: int) -> WallState:
     )
 
 
-def _touched(k: int) -> ContactArray:
-    """Body 1 pressed with 6 N onto body 0, and body 2 with 2 N."""
+def _contacts(k: int) -> ContactArray:
+    """Returns contacts in which body 1 is pressed onto body 0 with 6 N, and body 2 with 2 N."""
     return ContactArray(
         period=PERIOD,
         body_a=[0, 0],
@@ -139,14 +139,14 @@ def _touched(k: int) -> ContactArray:
 
 _SLIDING = _straight((0.05, 0.02, 0.0))
 _CREEPING = _straight((2e-3, 0.0, 0.0))
-_FELT = (6.0, 2.0, 0.0, 0.0, 0.0, 0.0)
-_LED = _straight((0.0, 0.0, 0.0), _FELT)
+_USER_WRENCH = (6.0, 2.0, 0.0, 0.0, 0.0, 0.0)
+_PULLED = _straight((0.0, 0.0, 0.0), _USER_WRENCH)
 _DISK = ["mass=1.0", "inertia=[0.003, 0.006, 0.003]", "radius=0.1"]
 _UPRIGHT = (0.7071067811865476, 0.0, 0.0, 0.7071067811865476)
 
 
 def _rolling(k: int) -> DeviceState:
-    """An upright disk on the floor, pulled along its way and turned; the tool stays a little behind."""
+    """Returns the state of an upright disk on the floor that the user pulls forward and rotates."""
     return _state(np.array((0.0, 0.0, 0.1, *_UPRIGHT)), np.zeros(6), (1.0, 0.3, 0.0, 0.0, 0.0, 0.02))
 
 
@@ -190,19 +190,19 @@ SITUATIONS: dict[str, Situation] = {
         only=("loading_displacement", "loading_force"),
     ),
     "friction, on walls": Situation(
-        FrictionNode, "slides, 6 N", {"inputs": ["wall"]}, _SLIDING, {"wall": _pushed},
+        FrictionNode, "slides, 6 N", {"inputs": ["wall"]}, _SLIDING, {"wall": _wall_contact},
         only=("friction_coefficient", "friction_force", "stiffness"),
     ),
     "friction, on contacts": Situation(
         FrictionNode, "slides, 6 N", {"inputs": ["contact:contacts"], "load_body": 1}, _SLIDING,
-        {"contact:contacts": _touched}, {"load_body": (0, 2, 7)}, ("load_body", "friction_coefficient"),
+        {"contact:contacts": _contacts}, {"load_body": (0, 2, 7)}, ("load_body", "friction_coefficient"),
     ),
     "friction, admittance": Situation(
-        FrictionNode, "pulled, 6.3 N", {"rendering": "admittance", "model": "D", **_STRIBECK}, _LED,
+        FrictionNode, "pulled, 6.3 N", {"rendering": "admittance", "model": "D", **_STRIBECK}, _PULLED,
         follows=True,
     ),
     "friction, Karnopp": Situation(
-        FrictionNode, "pulled, 6.3 N", {"rendering": "admittance", "model": "karnopp"}, _LED,
+        FrictionNode, "pulled, 6.3 N", {"rendering": "admittance", "model": "karnopp"}, _PULLED,
         only=("velocity_threshold", "mass"), follows=True,
     ),
     "constraint": Situation(
@@ -220,7 +220,7 @@ SITUATIONS: dict[str, Situation] = {
         ConstraintNode, "rolls, touched",
         {"mechanism_parameters": _DISK, "approach_time": 0.05, "inputs": ["contact:contacts"],
          "delayed_inputs": ["contact:contacts"], "contact_body": 1},
-        _rolling, {"contact:contacts": _touched}, {"contact_body": (0, 2, 7)}, ("contact_body",),
+        _rolling, {"contact:contacts": _contacts}, {"contact_body": (0, 2, 7)}, ("contact_body",),
         follows=True,
     ),
     "contact": Situation(

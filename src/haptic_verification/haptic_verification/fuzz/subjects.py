@@ -1,6 +1,6 @@
-"""The nodes that `messages` is about, made ready in this process without other nodes.
+"""Nodes under test for `messages`, started in this process without other nodes.
 
-Their tick topics end in a `CapturedTopics`; their timers, services and parameters are as ever.
+A `CapturedTopics` replaces the transport of their tick topics; their timers, services and parameters are unchanged.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ DEVICES: dict[str, dict[str, Any]] = {
 
 
 def make_node(kind: Any, context: Context, parameters: Mapping[str, Any], **options: Any) -> Any:
-    """A node in this process that logs nothing; `options` are arguments of its class."""
+    """Creates a node in this process that logs nothing; `options` are arguments of its class."""
     overrides = [Parameter(name, value=value) for name, value in parameters.items()]
     node = kind(context=context, parameter_overrides=overrides, namespace=_NAMESPACE, **options)
     node.get_logger().set_level(LoggingSeverity.FATAL)
@@ -105,10 +105,10 @@ def make_node(kind: Any, context: Context, parameters: Mapping[str, Any], **opti
 
 
 def started_node(kind: Any, context: Context, parameters: Mapping[str, Any], topics: CapturedTopics) -> Any:
-    """A node that is configured and active.
+    """Creates a node, and configures and activates it.
 
     Raises:
-        HapticError: It cannot be.
+        HapticError: The node cannot be configured or activated.
     """
     node = make_node(kind, context, parameters, transport=topics)
     if (node.trigger_configure(), node.trigger_activate()) != (TransitionCallbackReturn.SUCCESS,) * 2:
@@ -117,14 +117,14 @@ def started_node(kind: Any, context: Context, parameters: Mapping[str, Any], top
 
 
 def _callback(node: Any, topic: str) -> Callable[[Any], None]:
-    """The callback of a topic that is not one of the ticks'."""
+    """Returns the callback of a topic that is not published in every tick."""
     name = f"{_NAMESPACE}/{topic}"
     found: Callable[[Any], None] = next(taken.callback for taken in node.subscriptions if taken.topic_name == name)
     return found
 
 
-def _watching(output: list[tuple[str, Any]], leave_out: frozenset[str] = frozenset()) -> CapturedTopics:
-    """Topics whose messages go to `output`: the topic, and tick and mode, or False if a number is not finite."""
+def _captured_topics(output: list[tuple[str, Any]], leave_out: frozenset[str] = frozenset()) -> CapturedTopics:
+    """Makes a transport that appends to `output`: the topic, and tick and mode, or False if a number is not finite."""
 
     def take(topic: str, message: Any) -> None:
         fine = is_finite(message, leave_out | _unused(message))
@@ -134,7 +134,7 @@ def _watching(output: list[tuple[str, Any]], leave_out: frozenset[str] = frozens
 
 
 def _unused(message: Any) -> frozenset[str]:
-    """Numbers of a command that its mode does not use."""
+    """Returns the fields of a command that its mode does not use; empty for other messages."""
     if not isinstance(message, DeviceCommand):
         return frozenset()
     numbers = {name for name, kind in message.get_fields_and_field_types().items() if kind != "string"}
@@ -142,11 +142,11 @@ def _unused(message: Any) -> frozenset[str]:
     return frozenset(numbers - used.get(message.mode, set()))
 
 
-# ---- messages that are right ----------------------------------------------------------------------
+# ---- good messages ----------------------------------------------------------------------
 
 
 def device_state(tick: int, joints: int, position: np.ndarray | None = None) -> DeviceState:
-    """A device that moves slowly."""
+    """Creates the state of a device that moves slowly."""
     state = DeviceState(tick=tick, period=PERIOD)
     at = np.zeros(joints) if position is None else position
     state.joint_position, state.joint_velocity, state.joint_effort = at.tolist(), [0.01] * joints, [0.0] * joints
@@ -231,15 +231,14 @@ _INPUTS: dict[str, Callable[[int], Any]] = {
 
 
 def rendering_node(name: str, context: Context) -> Subject:
-    """One of RENDERING, active as after its device has matched it."""
+    """Starts the node `name` of RENDERING, active as after its device has matched it."""
     kind, parameters = RENDERING[name]
     output: list[tuple[str, Any]] = []
-    topics = _watching(output, frozenset({"cost", "condition_number"}))
+    topics = _captured_topics(output, frozenset({"cost", "condition_number"}))
     node = started_node(kind, context, parameters, topics)
     joints, position = 2, None
     if kind is WallNode:
         joints, position = 6, np.asarray(TauDevice.default().inverse_kinematics(np.zeros(3), np.eye(3)))
-    # all that changes an answer has to be right, but what none of the lengths tells of
     checked = REFUSED | {"wrong length", "huge array"}
 
     def source(entry: str) -> Callable[[int], Any]:
@@ -251,7 +250,7 @@ def rendering_node(name: str, context: Context) -> Subject:
             entry,
             source(entry),
             topics.input_of(node, entry),
-            checked=frozenset({"not finite", "extreme", "no bytes"}),  # ticks may be ahead, not all arrays are used
+            checked=frozenset({"not finite", "extreme", "no bytes"}),  # ticks may be ahead, some arrays are unused
         )
         for entry in parameters.get("inputs", ())
     ]
@@ -269,9 +268,9 @@ def rendering_node(name: str, context: Context) -> Subject:
 
 
 def device_node(name: str, context: Context) -> Subject:
-    """One of DEVICES in lockstep with two sources, its first tick out."""
+    """Starts the node `name` of DEVICES in lockstep with two sources; it has published its first tick."""
     output: list[tuple[str, Any]] = []
-    topics = _watching(output)
+    topics = _captured_topics(output)
     parameters = {**DEVICES[name], "sources": ["one", "other"], "duration": 1e6}
     node = started_node(DeviceNode, context, parameters, topics)
     node.begin()
@@ -320,7 +319,7 @@ def device_node(name: str, context: Context) -> Subject:
     return Subject(name, ports, lambda: node.tick, node.rejections.counts, output, answered, node.destroy_node)
 
 
-#: what an event may hold in place of what it should: paths and texts
+#: wrong contents of an event: paths and texts
 _VALUES: tuple[dict[str, str], ...] = (
     *({"": ""}, {"": "null"}, {"/": "7"}, {"a": "1", "a/b": "2"}, {"parameters/": "{"}, {"state": "NaN"}, {}),
     *({"state": "3"}, {"state": "active"}, {"parameters": "5"}, {"state": "[" * 9999}, {"state": "{", "~2": "~"}),
@@ -341,7 +340,7 @@ def _event(source: str, tick: int) -> TickEvent:
 
 
 def event_port(take: Callable[[TickEvent], Any], source: str) -> Port:
-    """The topic tick_event; rclpy itself leaves out bytes that are no message there."""
+    """Makes the port of the topic tick_event; rclpy discards bytes that are no message."""
     return Port("tick_event", lambda tick: _event(source, tick), take, False, frozenset())
 
 
@@ -352,7 +351,7 @@ def _handle(tick: int) -> PoseStamped:
 
 
 def recorder(name: str, context: Context) -> Subject:
-    """The recorder of an experiment with several nodes; its bag is thrown away."""
+    """Starts the recorder of an experiment with several nodes; its bag is deleted at the end."""
     folder = tempfile.TemporaryDirectory(prefix="haptics-fuzz-")
     node = make_node(Recorder, context, {"experiment": "tau_touch_world", "output": f"{folder.name}/bag"})
     if node.trigger_configure() != TransitionCallbackReturn.SUCCESS:
@@ -381,7 +380,7 @@ def recorder(name: str, context: Context) -> Subject:
 
 
 def viewer(name: str, context: Context) -> Subject:
-    """The page's node, with all messages that a page shows."""
+    """Starts the node of the page, with ports for all messages that a page shows."""
     node = make_node(Viewer, context, {"port": 0})
     node.start()
     ticks = [0]
@@ -418,7 +417,7 @@ def _description(tick: int) -> String:
 
 
 def make_subject(name: str, context: Context) -> Subject:
-    """A node by its name in SUBJECTS."""
+    """Starts a node by its name in SUBJECTS."""
     own = {"recorder": recorder, "page": viewer}
     made = own.get(name) or (rendering_node if name in RENDERING else device_node)
     return made(name, context)

@@ -1,4 +1,4 @@
-"""What fails each claim of a report: recordings of experiments, altered number by number."""
+"""The study of the alterations of recordings that fail the claims of a report (`haptic_verification.altered`)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from haptic_core.errors import HapticError
 from haptic_experiments.report import Claim, bags_of
 from haptic_experiments.study import Results, ResultTable, Study, StudyReport, Task
 from haptic_launch.experiments import load_experiment
-from haptic_verification.altered import judge
+from haptic_verification.altered import check_claims
 
 
 class ClaimsSettings(BaseModel):
-    """Whose claims are looked at."""
+    """Runs, claims and alterations of the study."""
 
     runs: tuple[Path, ...] = Field(min_length=1, description="directories of runs, or of bags")
     without: tuple[str, ...] = Field(
@@ -39,21 +39,21 @@ class Claims:
     only: tuple[str, ...] = ()
 
     def run(self) -> dict[str, np.ndarray]:
-        """Text, verdict and what fails it, a row for each claim."""
+        """Returns a row for each claim: text, verdict, and the alteration that fails it."""
         bags = {name: Bag(path) for name, path in bags_of(Path(self.directory)).items()}
         analyse = import_module(load_experiment(experiment_of(self.directory)).report).analyse
-        judged = judge(analyse, bags, self.without, self.only)
-        rows = [(one.claim.text, one.claim.verdict, one.failed_by) for one in judged]
+        checked = check_claims(analyse, bags, self.without, self.only)
+        rows = [(one.claim.text, one.claim.verdict, one.failed_by) for one in checked]
         return {"claims": np.array(rows)}
 
 
 def experiment_of(directory: str | Path) -> str:
-    """Name of the experiment of a run."""
+    """Returns the name of the experiment of a run, or "unknown"."""
     return read_custom_data(next(iter(bags_of(Path(directory)).values()))).get("experiment", "unknown")
 
 
 def tasks(settings: ClaimsSettings) -> Mapping[str, Task]:
-    """One for each run, by the experiment's name."""
+    """Creates a task for each run, by the experiment's name."""
     found = dict[str, Task]()
     for directory in settings.runs:
         try:
@@ -67,18 +67,18 @@ def tasks(settings: ClaimsSettings) -> Mapping[str, Task]:
 
 
 def report(settings: ClaimsSettings, results: Results, directory: Path) -> StudyReport:
-    """Which claim failed under what, and which under nothing."""
+    """Reports the alteration that fails each claim, and the claims that no alteration fails."""
     del settings, directory
     rows = [
         (name, *(str(word) for word in row)) for name, result in sorted(results.items()) for row in result["claims"]
     ]
-    judged = [row for row in rows if row[2] in ("shown", "NOT shown")]
-    never = [f"{name}: {text}" for name, text, _, failed_by in judged if not failed_by]
+    checked = [row for row in rows if row[2] in ("shown", "NOT shown")]
+    never = [f"{name}: {text}" for name, text, _, failed_by in checked if not failed_by]
     claims = [
         Claim(
             "Each claim that a run reaches fails with at least one altered recording.",
-            f"{len(judged) - len(never)} of {len(judged)} claims of {len(results)} experiments; "
-            f"{len(rows) - len(judged)} are not judged in these runs",
+            f"{len(checked) - len(never)} of {len(checked)} claims of {len(results)} experiments; "
+            f"{len(rows) - len(checked)} are not judged in these runs",
             not never,
         )
     ]

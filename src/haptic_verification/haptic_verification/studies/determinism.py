@@ -1,4 +1,4 @@
-"""Two runs of each experiment, the second one beside busy processes: the same bit for bit, or where they differ."""
+"""The study of determinism: two runs of each experiment, the second beside busy processes, compared bit by bit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PATIENCE = 1800.0
 
 
 class DeterminismSettings(BaseModel):
-    """Which experiments run how long, beside what."""
+    """Experiments, duration and load of the study."""
 
     experiments: tuple[str, ...] = Field((), description="names; all if none is given")
     duration: float = Field(3.0, gt=0.0, le=1e4, description="length of each run, in the experiment's time [s]")
@@ -37,7 +37,7 @@ class DeterminismSettings(BaseModel):
 
 @dataclass(frozen=True)
 class Pair:
-    """An experiment twice in lockstep; the second time under load, and each node in a process of its own."""
+    """Two runs of an experiment in lockstep, the second under load and with each node in its own process."""
 
     experiment: str
     duration: float
@@ -45,7 +45,12 @@ class Pair:
     domain: int
 
     def run(self) -> dict[str, np.ndarray]:
-        """Ticks of both; by topic how many messages were compared, differ, are in one bag only; first tick, fields."""
+        """Runs the experiment twice and compares the bags.
+
+        Returns:
+            Numbers of `ticks` of both runs, names and differing fields of `topics`, and a row of `counts` for each
+            topic: messages that were compared, that differ, that are in one bag only, and the first tick that differs.
+        """
         with tempfile.TemporaryDirectory(prefix="haptics-determinism-") as folder:
             one = self._recording(Path(folder, "alone"))
             with _busy(self.busy):
@@ -75,7 +80,7 @@ class Pair:
 
 @contextmanager
 def _busy(count: int) -> Iterator[None]:
-    """Beside so many processes that never rest."""
+    """Runs a number of processes that use a core each, until the context ends."""
     command = process_guard.start_command([sys.executable, "-c", "while True: pass"])
     started = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(count)]
     try:
@@ -87,24 +92,24 @@ def _busy(count: int) -> Iterator[None]:
 
 
 def tasks(settings: DeterminismSettings) -> Mapping[str, Task]:
-    """One for each experiment."""
+    """Creates a task for each experiment."""
     names = checked_names(settings.experiments or experiment_names())
     return {name: Pair(name, settings.duration, settings.busy, settings.domain) for name in names}
 
 
 def report(settings: DeterminismSettings, results: Results, directory: Path) -> StudyReport:
-    """What differs, and where."""
+    """Reports the topics, ticks and fields that differ between the runs."""
     rows, bad = list[tuple[str, ...]](), list[str]()
     for name, result in results.items():
         compared, differing, alone, _ = result["counts"].T
-        places = [
+        differences = [
             f"{topic} from tick {first}: {fields}" if differs else f"{topic}: {missing} messages in one bag only"
             for (topic, fields), (_, differs, missing, first) in zip(
                 result["topics"].tolist(), result["counts"].tolist(), strict=True
             )
             if differs or missing
         ]
-        bad += [name] if places or not compared.sum() else []
+        bad += [name] if differences or not compared.sum() else []
         rows.append(
             (
                 name,
@@ -112,7 +117,7 @@ def report(settings: DeterminismSettings, results: Results, directory: Path) -> 
                 str(len(compared)),
                 str(int(compared.sum())),
                 str(int(differing.sum() + alone.sum())),
-                "; ".join(places) or "-",
+                "; ".join(differences) or "-",
             )
         )
     total = sum(int(result["counts"][:, 0].sum()) for result in results.values())

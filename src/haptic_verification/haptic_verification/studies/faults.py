@@ -1,4 +1,4 @@
-"""Nodes of the experiments are killed and held up in realtime: how soon the device is safe, and how all comes back."""
+"""The study of faults: nodes are killed or stopped in realtime; time to the safe state, and recovery."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from haptic_experiments.study import Results, ResultTable, Study, StudyReport
 from haptic_launch.experiments import checked_names, experiment_names, load_experiment
 from haptic_verification.faults import WatchedRun, arguments_of, words_of
 
-#: no hand holds these, and what ends by itself is over before anything can be done to it
+#: namespace of scripted devices, which no hand holds, and which end by themselves before a fault
 _SCRIPTED = "/script"
-#: the watcher sees a tick late at most by these [ticks]
+#: largest delay with which the observing node receives a tick [ticks]
 SEEN_LATE = 5
-#: a process that is killed, as a duration of a hold-up [s]
+#: duration that stands for a killed process [s]
 KILLED = np.inf
-#: way of a tool that a hand pushes against a servo, and that was moving when its device stopped [m]
+#: largest displacement of a tool that was moving and is pushed by a hand when its device stops [m]
 STAYS = 5e-3
-#: of these a device in good order goes on, before anything is done to it
+#: number of ticks with status OK before a fault
 CALM = 100
 
 
 class FaultSettings(BaseModel):
-    """What is done to which nodes."""
+    """Experiments, faults and loop settings of the study."""
 
     experiments: tuple[str, ...] = Field((), description="names; all with a device if none is given")
     durations: tuple[float, ...] = Field((0.005, 0.05, 0.5), description="of hold-ups by SIGSTOP [s]")
@@ -43,7 +43,7 @@ class FaultSettings(BaseModel):
 
 @dataclass(frozen=True)
 class Faults:
-    """All faults of one experiment, one after the other in one run; the last one may end it."""
+    """All faults of one experiment, one after the other in one run; the last fault may end the run."""
 
     experiment: str
     durations: tuple[float, ...]
@@ -52,8 +52,13 @@ class Faults:
     domain: int
 
     def run(self) -> dict[str, np.ndarray]:
-        """By node a row for each fault: duration [s], ticks to the safe state, then effort [N m or N] of an impedance
-        device or way [m] of an admittance device (nan for the other), seconds till back."""
+        """Runs the experiment with all faults.
+
+        Returns:
+            Table by node with a row for each fault: duration [s]; ticks to the safe state; largest effort in it [N m or
+            N] of an impedance device; displacement in it [m] of an admittance device; time to recover [s]. A value
+            that does not apply is nan.
+        """
         wanted = {
             "duration": 3600.0,
             "period": self.period,
@@ -99,7 +104,7 @@ class Faults:
         return self._result(run, sources, stops)
 
     def _ended(self, run: WatchedRun, sources: list[str]) -> tuple[float, ...]:
-        """Nothing starts the first source again: the run ends, and names it."""
+        """Kills the first source in a run without respawn, which must end and name the source."""
         name = sources[0]
         pid, _ = self._begin(run, sources, name)
         start = time.monotonic()
@@ -109,40 +114,40 @@ class Faults:
         return np.nan, np.nan, np.nan, time.monotonic() - start if named else np.nan
 
     def _begin(self, run: WatchedRun, sources: list[str], name: str) -> tuple[int, int]:
-        """Brings all into good order; process id of a node, and how many stops there have been."""
+        """Recovers the run before a fault; returns the process id of a node, and the number of stops so far."""
         pid = run.pid(name)
         self._recover(run, sources)
         run.forces = run.moved = 0.0
         return pid, len(run.stops)
 
     def _result(self, run: WatchedRun, sources: list[str], stops: int) -> tuple[float, ...]:
-        """Ticks from the fault to the safe state, nan without one; effort or way in it; seconds from the resets on."""
+        """Returns ticks from the fault to the safe state (nan: none), effort, displacement, and time to recover [s]."""
         ticks = float(run.stops[stops] - run.struck) if len(run.stops) > stops else np.nan
         return ticks, *run.after_stop(), self._recover(run, sources)
 
     def _recover(self, run: WatchedRun, sources: list[str]) -> float:
-        """Resets what has stopped, as docs/loop.md says; seconds until the device obeys again, for some ticks."""
+        """Resets the stopped nodes as in docs/loop.md; returns the time [s] until the status is OK for `CALM` ticks."""
         start = time.monotonic()
         run.goes_on(CALM, resets=(*sources, "device"))
         return time.monotonic() - start
 
 
 def tasks(settings: FaultSettings) -> dict[str, Faults]:
-    """One for each experiment; a domain for all, since they run one after the other."""
-    names = checked_names(settings.experiments or [name for name in experiment_names() if _held(name)])
+    """Creates a task for each experiment; all share a domain, since they run one after the other."""
+    names = checked_names(settings.experiments or [name for name in experiment_names() if _has_hand(name)])
     return {
         name: Faults(name, settings.durations, settings.period, settings.watchdog_periods, settings.domain)
         for name in names
     }
 
 
-def _held(name: str) -> bool:
-    """A person could hold its device."""
+def _has_hand(name: str) -> bool:
+    """Returns whether an experiment's device can be held by a hand."""
     return not load_experiment(name).clock.startswith(_SCRIPTED)
 
 
 def report(settings: FaultSettings, results: Results, directory: Path) -> StudyReport:
-    """Ticks to the safe state, beside what is promised."""
+    """Reports the ticks to the safe state, and whether the requirements are met."""
     rows = [(experiment, node, *row) for experiment, nodes in results.items()
             for node, table in nodes.items() for row in table]  # fmt: skip
     limit = settings.watchdog_periods + SEEN_LATE
@@ -152,7 +157,7 @@ def report(settings: FaultSettings, results: Results, directory: Path) -> StudyR
     ended = [row for row in rows if row[2] == KILLED and np.isnan(row[3]) and row[1] != "device"]
     stood = [row for row in rows if row[1] == "device" and np.isfinite(row[2]) and row[2] > limit * period]
     ticks = np.array([row[3] for row in silent])
-    efforts, ways = (np.array([row[i] for row in rows if not np.isnan(row[i])]) for i in (4, 5))
+    efforts, displacements = (np.array([row[i] for row in rows if not np.isnan(row[i])]) for i in (4, 5))
     back = np.array([row[6] for row in rows])
     claims = [
         Claim(
@@ -175,10 +180,11 @@ def report(settings: FaultSettings, results: Results, directory: Path) -> StudyR
         ),
         Claim(
             "An admittance device stays where it is in its safe state.",
-            f"the tool moves by at most {1e3 * ways.max():.2g} mm in {len(ways)} faults (limit: {1e3 * STAYS:g} mm)"
-            if len(ways)
+            f"the tool moves by at most {1e3 * displacements.max():.2g} mm in {len(displacements)} faults "
+            f"(limit: {1e3 * STAYS:g} mm)"
+            if len(displacements)
             else "no such device",
-            bool(ways.max() <= STAYS) if len(ways) else None,
+            bool(displacements.max() <= STAYS) if len(displacements) else None,
         ),
         Claim(
             "All come back by resets and new starts, or the run ends and names the node that was killed.",
@@ -190,8 +196,8 @@ def report(settings: FaultSettings, results: Results, directory: Path) -> StudyR
         "Faults",
         ("experiment", "node", "fault", "safe after [ticks]", "effort after it", "way after it [mm]", "back after [s]"),
         [
-            (experiment, node, _fault(duration), _number(n), _number(effort), _number(1e3 * way), f"{seconds:.1f}")
-            for experiment, node, duration, n, effort, way, seconds in rows
+            (experiment, node, _fault(duration), _number(n), _number(effort), _number(1e3 * moved), f"{seconds:.1f}")
+            for experiment, node, duration, n, effort, moved, seconds in rows
         ],
     )
     metrics: dict[str, Any] = {
@@ -199,7 +205,7 @@ def report(settings: FaultSettings, results: Results, directory: Path) -> StudyR
         "ended_runs": len(ended),
         "most_ticks": float(np.nanmax(ticks)) if len(ticks) else None,
         "largest_effort": float(efforts.max()) if len(efforts) else None,
-        "largest_way": float(ways.max()) if len(ways) else None,
+        "largest_way": float(displacements.max()) if len(displacements) else None,
     }
     return StudyReport(metrics, claims, {"faults": (_plot(settings, silent), _CAPTION)}, [table])
 

@@ -16,7 +16,7 @@ from haptic_experiments.study import Results, ResultTable, Study, StudyReport, T
 
 
 class FilesSettings(BaseModel):
-    """What is read."""
+    """Number and seed of the damaged files."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -33,7 +33,7 @@ class Files:
     seed: int
 
     def run(self) -> dict[str, np.ndarray]:
-        """Counts by what was done; `found` says what the reader did that it must not do."""
+        """Returns the counts by kind of damage and outcome; `found` describes the first requirement that is not met."""
         from haptic_verification.fuzz.files import FileBarrage, FoundError
         from haptic_verification.fuzz.readers import all_readers
 
@@ -44,7 +44,7 @@ class Files:
                 barrage.run(self.files, self.seed)
             except FoundError as error:
                 found = str(error)
-        rows = [(kind, what, count) for kind, told in barrage.counts.items() for what, count in told.items()]
+        rows = [(kind, what, count) for kind, counts in barrage.counts.items() for what, count in counts.items()]
         return {
             "words": np.array([row[:2] for row in rows]).reshape(-1, 2),
             "counts": np.array([row[2] for row in rows]),
@@ -53,7 +53,7 @@ class Files:
 
 
 def tasks(settings: FilesSettings) -> Mapping[str, Task]:
-    """One task a reader."""
+    """Creates a task for each reader."""
     from haptic_verification.fuzz.readers import all_readers
 
     with tempfile.TemporaryDirectory(prefix="haptics-files-") as folder:
@@ -62,7 +62,7 @@ def tasks(settings: FilesSettings) -> Mapping[str, Task]:
 
 
 def report(settings: FilesSettings, results: Results, directory: Path) -> StudyReport:
-    """The counts by file and by damage."""
+    """Reports the number of files that were read and refused, by reader."""
     rows, metrics, found = list[tuple[str, ...]](), dict[str, dict[str, Any]](), list[str]()
     for name, result in results.items():
         counts: dict[str, int] = {"read": 0, "refused": 0}

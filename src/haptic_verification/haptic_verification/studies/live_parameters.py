@@ -13,12 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from haptic_experiments.report import Claim
 from haptic_experiments.study import Results, ResultTable, Study, StudyReport, Task
 
-#: what stands for a change that was refused, and has no steps
-_UNITS = "-"
+#: unit of a change that was refused, and has no steps
+_REFUSED_UNIT = "-"
 
 
 class LiveParametersSettings(BaseModel):
-    """What is changed."""
+    """Situations and values of the study."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,12 +34,17 @@ class Changes:
     quick: bool
 
     def run(self) -> dict[str, np.ndarray]:
-        """A row a change and unit: words, steps [N, N m, m/s or rad/s], and whether it is as small as it has to be."""
+        """Runs all changes of the situation.
+
+        Returns:
+            A row for each change and unit: `words` (parameter, value, reason of a refusal, unit), and `steps` at once,
+            with the ramp, and allowed [N, N m, m/s or rad/s], with 1 if all extra steps are within their bounds.
+        """
         import rclpy  # a worker that computes something else needs no ROS
 
         from haptic_verification.fuzz.changes import changes
 
-        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "OFF"  # nothing travels
+        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "OFF"  # no message leaves the process
         context = rclpy.Context()
         rclpy.init(context=context)
         words, steps = list[tuple[str, ...]](), list[tuple[float, ...]]()
@@ -48,7 +53,7 @@ class Changes:
                 for change in changes(self.situation, context, self.quick):
                     about = (change.parameter, change.value, change.refused)
                     if not change.extra:
-                        words.append((*about, _UNITS))
+                        words.append((*about, _REFUSED_UNIT))
                         steps.append((0.0, 0.0, 0.0, 1.0))
                     for unit, extra in change.extra.items():
                         words.append((*about, unit))
@@ -59,7 +64,7 @@ class Changes:
 
 
 def tasks(settings: LiveParametersSettings) -> Mapping[str, Task]:
-    """One task a situation."""
+    """Creates a task for each situation."""
     from haptic_verification.fuzz.changes import SITUATIONS
 
     names = [name for name in SITUATIONS if not settings.nodes or any(part in name for part in settings.nodes)]
@@ -69,7 +74,7 @@ def tasks(settings: LiveParametersSettings) -> Mapping[str, Task]:
 
 
 def report(settings: LiveParametersSettings, results: Results, directory: Path) -> StudyReport:
-    """The largest steps by parameter."""
+    """Reports the largest steps by parameter and unit."""
     rows, metrics, found = list[tuple[str, ...]](), dict[str, dict[str, float | str]](), list[str]()
     count = refused = 0
     for name, result in results.items():
@@ -87,11 +92,11 @@ def report(settings: LiveParametersSettings, results: Results, directory: Path) 
                 rows.append((name, parameter, str(len(tried)), "", "", "", f"refused: {reasons[0]}"))
                 continue
             if not steps[:, :2].any() and unit != next(iter(u for p, u in changed if p == parameter)):
-                continue  # one row says that nothing happens
+                continue  # one row is enough for a parameter without steps
             worst = tried[int(np.argmax([step[1] for _, _, step in tried]))][0]
             at_once, extra, allowed, _ = steps[np.argmax(steps[:, 1])]
-            told = (f"{at_once:.3g} {unit}", f"{extra:.3g} {unit}", f"{allowed:.3g} {unit}")
-            rows.append((name, parameter, str(len(steps)), *told, worst))
+            texts = (f"{at_once:.3g} {unit}", f"{extra:.3g} {unit}", f"{allowed:.3g} {unit}")
+            rows.append((name, parameter, str(len(steps)), *texts, worst))
             metrics[f"{name} {parameter} [{unit}]"] = {"at_once": float(at_once), "extra": float(extra), "to": worst}
     claims = [
         Claim(

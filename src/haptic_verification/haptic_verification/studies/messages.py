@@ -17,7 +17,7 @@ from haptic_experiments.study import Results, ResultTable, Study, StudyReport, T
 
 
 class MessagesSettings(BaseModel):
-    """What is sent."""
+    """Number and seed of the messages, and the nodes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,13 +35,13 @@ class Messages:
     seed: int
 
     def run(self) -> dict[str, np.ndarray]:
-        """Counts of what came of them; `found` says what the node did that it must not do."""
+        """Returns the counts by port, kind and outcome; `found` describes the first requirement that is not met."""
         import rclpy  # a worker that computes something else needs no ROS
 
         from haptic_verification.fuzz.messages import Barrage, FoundError
         from haptic_verification.fuzz.subjects import make_subject
 
-        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "OFF"  # nothing travels
+        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "OFF"  # no message leaves the process
         np.seterr(all="ignore")
         context = rclpy.Context()
         rclpy.init(context=context)
@@ -58,8 +58,8 @@ class Messages:
             rclpy.shutdown(context=context)
         rows = [
             (port, kind, outcome, count)
-            for (port, kind), told in sorted(barrage.counts.items())
-            for outcome, count in sorted(told.items())
+            for (port, kind), counts in sorted(barrage.counts.items())
+            for outcome, count in sorted(counts.items())
         ]
         return {
             "words": np.array([row[:3] for row in rows]),
@@ -72,7 +72,7 @@ class Messages:
 
 
 def tasks(settings: MessagesSettings) -> Mapping[str, Task]:
-    """One task a node."""
+    """Creates a task for each node."""
     from haptic_verification.fuzz.subjects import SUBJECTS
 
     names = [name for name in SUBJECTS if not settings.nodes or any(part in name for part in settings.nodes)]
@@ -84,7 +84,7 @@ def tasks(settings: MessagesSettings) -> Mapping[str, Task]:
 
 
 def report(settings: MessagesSettings, results: Results, directory: Path) -> StudyReport:
-    """The counts, by node and by what was done to the messages."""
+    """Reports the counts by node, and by kind of message."""
     by_node, by_kind, metrics, found = [], [], {}, []
     for name, result in results.items():
         kinds: dict[str, Counter[str]] = {}
@@ -92,8 +92,8 @@ def report(settings: MessagesSettings, results: Results, directory: Path) -> Stu
             kinds.setdefault(kind, Counter())[outcome] += count
         rejected = dict(entry.rsplit(": ", 1) for entry in result["rejected"].tolist())
         total, sent = sum(map(int, rejected.values())), int(result["sent"])
-        told = ", ".join(f"{kind} {count}" for kind, count in rejected.items())
-        by_node.append((name, str(sent), str(total), "0" if not str(result["found"]) else "1", told))
+        reasons = ", ".join(f"{kind} {count}" for kind, count in rejected.items())
+        by_node.append((name, str(sent), str(total), "0" if not str(result["found"]) else "1", reasons))
         for kind, outcomes in sorted(kinds.items()):
             refused = {what.removeprefix("refused: "): n for what, n in outcomes.items() if what.startswith("refused")}
             words = ", ".join(f"{what} {n}" for what, n in sorted(refused.items()))

@@ -1,4 +1,4 @@
-"""Where a sampled wall stops to be passive, what the observer says, and what the controller makes of it."""
+"""The study of the passivity of sampled walls: analytic limit, passivity observer and passivity controller."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from haptic_experiments.report import Claim, ResultTable
 from haptic_experiments.study import Results, Study, StudyReport
 from haptic_math.passivity import PassivityRule, largest_passive_stiffness
 
-#: the mass has come to rest when it is slower than this share of the speed with which it came [-]
+#: the mass has come to rest when it is slower than this fraction of its speed at the first contact [-]
 REST = 0.2
 
 
@@ -42,16 +42,16 @@ class PassivitySettings(BaseModel):
     )
 
     def dampings(self) -> np.ndarray:
-        """B of the grid's columns [N s/m]: none on the limit."""
+        """Returns the damping B of the grid's columns [N s/m], in steps of b / `cells`."""
         return np.arange(-(self.cells // 2), self.cells + self.cells // 5 + 1) / self.cells * self.device_damping
 
     def stiffnesses(self) -> np.ndarray:
-        """K of the grid's rows [N/m]: half a cell beside the limits of the columns."""
-        share = (np.arange(self.cells * self.stiffest) + 0.5) / self.cells
-        return share * 2.0 * self.device_damping / self.period
+        """Returns the stiffness K of the grid's rows [N/m], half a cell away from the limit of each column."""
+        fraction = (np.arange(self.cells * self.stiffest) + 0.5) / self.cells
+        return fraction * 2.0 * self.device_damping / self.period
 
     def rules(self) -> list[PassivityRule]:
-        """No controller; one that counts all of b; one that counts a share."""
+        """Returns three rules: no controller, one that counts all of b, and one that counts a fraction of b."""
         common: dict[str, Any] = {"largest_damping": self.largest_damping, "largest_force": self.largest_force}
         b = self.device_damping
         return [
@@ -62,24 +62,24 @@ class PassivitySettings(BaseModel):
 
 
 def tasks(settings: PassivitySettings) -> Mapping[str, Column]:
-    """One for each damping of the wall."""
+    """Creates a task for each damping of the wall."""
     contact = Contact(settings.mass, settings.speed, settings.press, settings.duration)
     stiffnesses = tuple(settings.stiffnesses().tolist())
     rules = tuple(settings.rules())
     return {
-        f"damping_{place:03d}": Column(B, stiffnesses, settings.device_damping, settings.period, contact, rules)
-        for place, B in enumerate(settings.dampings().tolist())
+        f"damping_{index:03d}": Column(B, stiffnesses, settings.device_damping, settings.period, contact, rules)
+        for index, B in enumerate(settings.dampings().tolist())
     }
 
 
 def _maps(results: Results) -> dict[str, np.ndarray]:
-    """By name: stiffness in rows and damping in columns, of what has rules the rule first."""
+    """Joins the columns to arrays by name, shape (stiffness, damping), or (rule, stiffness, damping) per rule."""
     columns = [results[name] for name in sorted(results)]
     return {name: np.stack([column[name] for column in columns], axis=-1) for name in columns[0]}
 
 
 def report(settings: PassivitySettings, results: Results, directory: Path) -> StudyReport:
-    """Verdicts, limits, claims and maps."""
+    """Reports verdicts, limits, claims and maps."""
     del directory
     maps, b, T = _maps(results), settings.device_damping, settings.period
     limits = np.array([largest_passive_stiffness(b, T, B) for B in settings.dampings().tolist()])
@@ -131,7 +131,14 @@ def report(settings: PassivitySettings, results: Results, directory: Path) -> St
 def _claims(
     settings: PassivitySettings, metrics: Mapping[str, Any], all_counted_rest: bool, active_at_rest: int
 ) -> list[Claim]:
-    """The claims, of which the last but one takes how the cells behave with a share of b counted."""
+    """Makes the claims.
+
+    Args:
+        settings: arguments of the study.
+        metrics: numbers of the report.
+        all_counted_rest: True if all cells come to rest with a fraction of b counted.
+        active_at_rest: number of cells that come to rest only with a fraction of b counted.
+    """
     differing, active = (
         metrics["verdicts_that_differ_from_the_limit"],
         metrics["cells_without_rest_without_controller"],
@@ -197,13 +204,13 @@ def _figure(settings: PassivitySettings, maps: Mapping[str, np.ndarray]) -> Figu
         f"controller, {settings.counted:g} b counted",
     )
     norm = LogNorm(1e-3 * settings.speed, 10.0 * settings.speed, clip=True)
-    for place, (axis, title) in enumerate(zip(axes, titles, strict=True)):
+    for index, (axis, title) in enumerate(zip(axes, titles, strict=True)):
         axis.set_title(title, fontsize=10)
         axis.set_xlabel("B / b")
         axis.plot(B, np.maximum(0.0, 1.0 - np.abs(B)), color="darkorange", lw=1.8)
-        if place:
-            image = axis.imshow(np.maximum(maps["speed"][place - 1], 1e-12), norm=norm, cmap="viridis", **options)
-            rows, columns = np.nonzero(maps["injected"][place - 1])
+        if index:
+            image = axis.imshow(np.maximum(maps["speed"][index - 1], 1e-12), norm=norm, cmap="viridis", **options)
+            rows, columns = np.nonzero(maps["injected"][index - 1])
             axis.plot(B[columns], K[rows], "x", color="white", ms=2.0, mew=0.5)
         axis.set_xlim(extent[:2])
         axis.set_ylim(extent[2:])

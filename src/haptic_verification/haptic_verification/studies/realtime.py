@@ -1,4 +1,4 @@
-"""Runs in realtime: how even the clock is, how soon the nodes answer, and what executor, layout and priority change."""
+"""The study of realtime runs: period, round trip and missed ticks, for each executor, layout, priority and pinning."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from haptic_msgs.msg import DeviceState
 from haptic_verification.faults import COMPOSED, StartedRun, words_of
 from haptic_verification.thread_watch import ThreadWatch
 
-#: ticks that may pass without the answers of all nodes, as a share
+#: largest allowed fraction of ticks without the answers of all nodes
 _LIMIT = 0.01
-#: a piece of work that takes this many times its usual time is one in which the core was not ours alone
+#: a computation that takes this many times its median time shared the core with other programs
 _SLOW = 1.5
-#: how the device says that it has made itself safe
+#: report of a safe stop in the output of the device
 _STOP = re.compile(r"safe state at (tick .*)")
-#: what the flight recorders of device and nodes say at a stop (docs/loop.md)
+#: report of the flight recorders of device and nodes at a stop (docs/loop.md)
 _RECORD = re.compile(r"\[(\S+)\]: .*longest of the last ticks: (.*)")
-#: how often it is asked whether the device has stopped [s]
-_LOOKS = 0.5
-#: of what hindered threads before a stop so many lines are kept
+#: time between two checks for a stop of the device [s]
+_CHECK_INTERVAL = 0.5
+#: largest number of hindrances of threads that are kept for a stop
 _HINDRANCES = 5
-#: for how long the machine alone is looked at before each run [s]
+#: time for which the slowness of the machine is measured before each run [s]
 _ALONE = 5.0
 
 
 class RealtimeSettings(BaseModel):
-    """Which experiments run how long, and in which ways: each of them with each other."""
+    """Experiments, duration, and settings of the runs, of which all combinations are run."""
 
     experiments: tuple[str, ...] = Field((), description="names; all if none is given")
     minutes: float = Field(10.0, gt=0.0, le=1e4, description="length of each run [min]")
@@ -69,7 +69,7 @@ class RealtimeSettings(BaseModel):
 
 @dataclass(frozen=True)
 class RealtimeRun:
-    """One experiment in one way, from its start to Ctrl-C."""
+    """A run of one experiment with one combination of settings, from its start to Ctrl-C."""
 
     experiment: str
     minutes: float
@@ -82,29 +82,34 @@ class RealtimeRun:
     domain: int
 
     def run(self) -> dict[str, np.ndarray]:
-        """Ticks and missed ones; `stops_in` it; periods, round trips [s], empty without a bag; `slowness` before it."""
+        """Runs the experiment.
+
+        Returns:
+            `counts` of all and of missed ticks; `periods` and round `trips` [s], empty without a bag; `slow`, see
+            `slowness`, before the run; `threads`, the hindrances at each stop; and the arrays of `stops_in`.
+        """
         experiment = load_experiment(self.experiment)
         wanted = {"mode": "realtime", "layout": self.layout, "duration": "1e6", "record": str(self.record).lower()}
         words = words_of(self.experiment, wanted)
         variables = {"HAPTICS_EXECUTOR": self.executor, "HAPTICS_PRIORITY": str(self.priority)}
         alone = slowness(_ALONE)
         with tempfile.TemporaryDirectory(prefix="haptics-realtime-") as folder:
-            place = Path(folder)
-            with StartedRun(self.experiment, *words, folder=place, domain=self.domain, variables=variables) as run:
+            path = Path(folder)
+            with StartedRun(self.experiment, *words, folder=path, domain=self.domain, variables=variables) as run:
                 seen: list[DeviceState] = []
                 ticks = run.node.create_subscription(DeviceState, experiment.clock, seen.append, tick_qos("realtime"))
                 run.until(lambda: seen, "the first tick")
-                run.node.destroy_subscription(ticks)  # it would take time from the others
+                run.node.destroy_subscription(ticks)  # it would take computing time from the nodes
                 if self.pinning == "pinned":
                     _pin(run.pids())
                 threads = self._wait(run)
-            said = run.text
-            found = re.search(r"(\d+) ticks in [\d.]+ s .*?missed (\d+)", said)
+            output = run.text
+            found = re.search(r"(\d+) ticks in [\d.]+ s .*?missed (\d+)", output)
             if found is None:
                 raise HapticError(f"{self.experiment}: the device did not say how many ticks: {run.last_words()}")
             periods, trips = np.empty(0), np.empty(0)
             if self.record:
-                (bag,) = place.glob("runs/*/bag")
+                (bag,) = path.glob("runs/*/bag")
                 periods, trips = _read(bag, experiment.clock)
         return {
             "counts": np.array([int(found[1]), int(found[2])]),
@@ -112,35 +117,35 @@ class RealtimeRun:
             "trips": trips,
             "slow": np.array(alone),
             "threads": np.array(threads, dtype=str),
-        } | stops_in(said)
+        } | stops_in(output)
 
     def _wait(self, run: StartedRun) -> list[str]:
-        """Lets a run go on for its time, and resets the device whenever it stops; what hindered its threads then."""
+        """Waits for the duration of a run and resets the device after stops; returns the hindrances before stops."""
         end, stops, seen = time.monotonic() + 60.0 * self.minutes, 0, list[str]()
         with ThreadWatch(run.pids()) if self.watch else contextlib.nullcontext() as watch:
             while time.monotonic() < end and run.process.poll() is None:
-                time.sleep(min(_LOOKS, max(0.0, end - time.monotonic())))
-                if len(_STOP.findall(run.text)) > stops:  # as a person would, who wants to go on
+                time.sleep(min(_CHECK_INTERVAL, max(0.0, end - time.monotonic())))
+                if len(_STOP.findall(run.text)) > stops:  # a user would reset it as well
                     stops += 1
-                    seen += watch.found(2.0 * _LOOKS)[: 1 + _HINDRANCES] if watch else []
+                    seen += watch.found(2.0 * _CHECK_INTERVAL)[: 1 + _HINDRANCES] if watch else []
                     run.reset("device")
         return seen
 
 
 def stops_in(log: str) -> dict[str, np.ndarray]:
-    """The safe stops in the output of a run, and what its nodes recorded at them."""
+    """Finds the safe stops in the output of a run, and the records of its nodes at the stops."""
     records = [f"{node}: {record}" for node, record in _RECORD.findall(log)]
     return {"stops": np.array(_STOP.findall(log), dtype=str), "records": np.array(records, dtype=str)}
 
 
 def slowness(duration: float) -> float:
-    """Share of the time in which the machine is slow by itself: other programs, or others on the same cores.
+    """Measures the fraction of the time in which the machine is slow because of other programs or virtual machines.
 
-    The same piece of work, some 50 us, over and over; on virtual machines it takes up to twice its time while a
-    neighbour has the core's other thread. No loop can be more even than that.
+    A computation of about 50 us is repeated. On virtual machines it takes up to twice its time while a neighbour uses
+    the core's other hardware thread. No control loop can have less jitter than this measurement.
 
     Args:
-        duration: for how long it is done [s].
+        duration: duration of the measurement [s].
     """
     times = list[int]()
     end = time.perf_counter_ns() + round(1e9 * duration)
@@ -152,7 +157,7 @@ def slowness(duration: float) -> float:
 
 
 def _pin(pids: Mapping[str, int]) -> None:
-    """Gives the device, or the process that it shares with all others, the first core."""
+    """Pins the device, or the process that it shares with all nodes, to the first core, and the others to the rest."""
     first, *others = sorted(os.sched_getaffinity(0))
     for name, pid in pids.items():
         alone = name == (COMPOSED if COMPOSED in pids else "device")
@@ -161,14 +166,14 @@ def _pin(pids: Mapping[str, int]) -> None:
 
 
 def _read(bag: Path, clock: str) -> tuple[np.ndarray, np.ndarray]:
-    """When each tick was published [s], and of the last ones how long the slowest answer took [s]."""
+    """Reads from a bag the periods between ticks [s], and the round trips of the last ticks [s]."""
     events = f"{clock.rpartition('/')[0]}/tick_event"
     stamps, trips = list[tuple[int, int]](), np.empty(0)
     with AnyReader([bag], default_typestore=typestore()) as reader:
         wanted = [connection for connection in reader.connections if connection.topic in (clock, events)]
         for connection, _, data in reader.messages(connections=wanted):
             if connection.topic == clock:
-                stamps.append(struct.unpack_from("<iI", data, 4))  # behind CDR's own header comes that of the message
+                stamps.append(struct.unpack_from("<iI", data, 4))  # after the header of CDR
                 continue
             event = parse_event(reader.deserialize(data, connection.msgtype))
             if event.kind == "times" and event.source == "device":
@@ -178,11 +183,13 @@ def _read(bag: Path, clock: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def round_trips(times: Mapping[str, Sequence[Sequence[int]]]) -> np.ndarray:
-    """From a tick's publishing to the arrival of its last answer [s], from what the device says at its end.
+    """Computes the times from a tick's publishing to the arrival of its last answer [s].
+
+    Ticks that not all sources have answered are left out.
 
     Args:
-        times: ticks and times [ns]: of its publishing ("published"), and by source of the answers' arrival. Ticks that
-            not all have answered are left out.
+        times: ticks and times [ns] in the device's last event: of publishing ("published"), and of the arrival of the
+            answers by source.
     """
     (ticks, sent), *answers = [(np.array(pair[0]), np.array(pair[1])) for name, pair in
                                sorted(times.items(), key=lambda item: item[0] != "published")]  # fmt: skip
@@ -196,11 +203,11 @@ def round_trips(times: Mapping[str, Sequence[Sequence[int]]]) -> np.ndarray:
 
 
 def tasks(settings: RealtimeSettings) -> Mapping[str, Task]:
-    """Each experiment in each way."""
+    """Creates a task for each experiment and each combination of settings."""
     found: dict[str, Task] = {}
     for name in settings.experiments or experiment_names():
-        ways = (settings.layouts, settings.executors, settings.priorities, settings.pinning)
-        for layout, executor, priority, pinning in itertools.product(*ways):
+        choices = (settings.layouts, settings.executors, settings.priorities, settings.pinning)
+        for layout, executor, priority, pinning in itertools.product(*choices):
             task = RealtimeRun(
                 name,
                 settings.minutes,
@@ -217,7 +224,7 @@ def tasks(settings: RealtimeSettings) -> Mapping[str, Task]:
 
 
 def report(settings: RealtimeSettings, results: Results, directory: Path) -> StudyReport:
-    """Shares of missed ticks, percentiles of period and round trip."""
+    """Reports the fractions of missed ticks, and percentiles of period and round trip."""
     rows, missed, metrics = list[tuple[str, ...]](), dict[str, float](), dict[str, dict[str, float | None]]()
     for name, result in results.items():
         ticks, count = result["counts"].tolist()
@@ -242,7 +249,7 @@ def report(settings: RealtimeSettings, results: Results, directory: Path) -> Stu
             "period_p99": middle[1],
             "round_trip_p99": middle[5],
         }
-    good = sum(share <= _LIMIT for share in missed.values())
+    good = sum(fraction <= _LIMIT for fraction in missed.values())
     claims = [
         Claim(
             f"At most {100.0 * _LIMIT:g} % of the ticks pass without the answers of all nodes.",
@@ -264,14 +271,14 @@ def report(settings: RealtimeSettings, results: Results, directory: Path) -> Stu
         "p99",
     )
     figures = {"histograms": (_plot(results), _CAPTION)} if settings.record else {}
-    reasons = [(name, said) for name, result in results.items() for said in result["stops"].tolist()]
+    reasons = [(name, text) for name, result in results.items() for text in result["stops"].tolist()]
     tables = [ResultTable("Realtime", head, rows)]
     if reasons:
         tables.append(ResultTable("Safe stops, each of which was reset", ("run", "the device said"), reasons))
-        records = [(name, said) for name, result in results.items() for said in result["records"].tolist()]
+        records = [(name, text) for name, result in results.items() for text in result["records"].tolist()]
         tables.append(ResultTable("What held them up", ("run", "recorded at the stop"), records))
         if settings.watch:
-            threads = [(name, said) for name, result in results.items() for said in result["threads"].tolist()]
+            threads = [(name, text) for name, result in results.items() for text in result["threads"].tolist()]
             tables.append(ResultTable("What was seen from outside", ("run", "in the second before the stop"), threads))
     return StudyReport({"runs": metrics}, claims, figures, tables)
 

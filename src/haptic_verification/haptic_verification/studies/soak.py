@@ -1,4 +1,4 @@
-"""Long runs: no tick is lost; memory, open files and step times stay what they are."""
+"""The study of long runs: lost ticks, memory, open files and step times."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from haptic_experiments.study import Results, ResultTable, Study, StudyReport, T
 from haptic_launch.experiments import checked_names, experiment_names
 from haptic_verification.faults import COMPOSED, StartedRun, words_of
 
-#: this share of a run at its beginning, in which caches fill, does not count
+#: fraction of a run at its beginning that does not count, since caches fill
 _WARM = 0.2
-#: growth that is no leak: 1 MB an hour of 1e6 ticks and more [MB per 1e6 ticks]
+#: largest growth that is not a leak: 1 MB in an hour of 1e6 ticks and more [MB per 1e6 ticks]
 _GROWTH = 1.0
 _P99 = "compute time p99 [us]"
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class SoakSettings(BaseModel):
-    """Which experiments run how long."""
+    """Experiments, duration and layout of the study."""
 
     experiments: tuple[str, ...] = Field((), description="names; all if none is given")
     minutes: float = Field(10.0, gt=0.0, le=1e4, description="length of each run, after its first tick [min]")
@@ -47,7 +47,7 @@ class SoakSettings(BaseModel):
 
 @dataclass(frozen=True)
 class Soak:
-    """One experiment in lockstep, as fast as it goes, with its recorder; ended as by Ctrl-C."""
+    """A run of one experiment in lockstep at its fastest rate, with its recorder; ended as by Ctrl-C."""
 
     experiment: str
     minutes: float
@@ -56,7 +56,13 @@ class Soak:
     domain: int
 
     def run(self) -> dict[str, np.ndarray]:
-        """Samples: time [s]; by process memory [MB] and open files; by node the p99 of its steps [us]; ticks."""
+        """Runs the experiment and samples its processes.
+
+        Returns:
+            `time` of the samples [s]; `usage`, memory [MB] and number of open files by sample and process; `p99` of the
+            step times [us] by sample and node; the smaller and the larger of the device's and the recorder's number of
+            `ticks`; the number of `complaints` (errors).
+        """
         words = words_of(self.experiment, {"mode": "lockstep", "layout": self.layout, "duration": "1e6"})
         p99: dict[str, float] = {}
 
@@ -79,8 +85,8 @@ class Soak:
                     times.append(now)
                     usage.append([_usage(pid) for pid in pids.values()])
                     steps.append(dict(p99))
-            said = run.text
-            ticks = [int(number) for number in re.findall(r"(\d+) ticks in ", said)]
+            output = run.text
+            ticks = [int(number) for number in re.findall(r"(\d+) ticks in ", output)]
             if len(ticks) < 2:
                 raise HapticError(
                     f"{self.experiment}: device and recorder did not say how many ticks: {run.last_words()}"
@@ -93,30 +99,30 @@ class Soak:
             "nodes": np.array(nodes),
             "p99": np.array([[row.get(node) or np.nan for node in nodes] for row in steps]),
             "ticks": np.array([min(ticks[:2]), max(ticks[:2])]),
-            "complaints": np.array(len(re.findall(r"\[(?:ERROR|FATAL)\]", said))),
+            "complaints": np.array(len(re.findall(r"\[(?:ERROR|FATAL)\]", output))),
         }
 
 
 def _usage(pid: int) -> tuple[float, float]:
-    """Resident memory [MB] and number of open files of a process."""
+    """Returns the resident memory [MB] and the number of open files of a process."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return 1e-6 * _PAGE * pages, float(len(os.listdir(f"/proc/{pid}/fd")))
 
 
 def tasks(settings: SoakSettings) -> Mapping[str, Task]:
-    """One for each experiment."""
+    """Creates a task for each experiment."""
     names = checked_names(settings.experiments or experiment_names())
     return {name: Soak(name, settings.minutes, settings.layout, settings.interval, settings.domain) for name in names}
 
 
 @dataclass(frozen=True)
 class Trend:
-    """Of one process.
+    """Memory and open files of one process.
 
     Attributes:
-        memory: at the end [MB].
-        growth: fitted [MB per 1e6 ticks].
-        files: most open files less fewest.
+        memory: memory at the end [MB].
+        growth: fitted slope of the memory [MB per 1e6 ticks].
+        files: largest minus smallest number of open files.
     """
 
     memory: float
@@ -125,12 +131,12 @@ class Trend:
 
 
 def trend(time: np.ndarray, usage: np.ndarray, ticks: int) -> Trend:
-    """A straight line through what came after the first part of a run.
+    """Fits a straight line to the memory after the first part of a run.
 
     Args:
-        time: (n,) of the samples [s].
-        usage: (n, 2) memory [MB] and open files.
-        ticks: of the whole run.
+        time: times of the samples [s], shape (n,).
+        usage: memory [MB] and number of open files, shape (n, 2).
+        ticks: number of ticks of the whole run.
     """
     late = time >= _WARM * time[-1]
     slope = float(np.polyfit(time[late], usage[late, 0], 1)[0]) if late.sum() > 2 else float("nan")
@@ -138,17 +144,17 @@ def trend(time: np.ndarray, usage: np.ndarray, ticks: int) -> Trend:
 
 
 def _thirds(result: dict[str, np.ndarray]) -> dict[str, list[float]]:
-    """Medians over the thirds of a run of the p99 of each node's steps [us]; who said too little is left out."""
+    """Computes medians of the p99 of each node's steps [us] over the thirds of a run; omits nodes with few samples."""
     found = {}
     for name, column in zip(result["nodes"].tolist(), result["p99"].T, strict=True):
-        said = column[np.isfinite(column)]
-        if len(said) > 2:
-            found[name.rpartition("/")[2]] = [float(np.median(part)) for part in np.array_split(said, 3)]
+        finite = column[np.isfinite(column)]
+        if len(finite) > 2:
+            found[name.rpartition("/")[2]] = [float(np.median(part)) for part in np.array_split(finite, 3)]
     return found
 
 
 def report(settings: SoakSettings, results: Results, directory: Path) -> StudyReport:
-    """Trends of all processes."""
+    """Reports the trends of all processes, and the lost ticks."""
     rows, trends, ratios = list[tuple[str, ...]](), list[Trend](), list[float]()
     for name, result in results.items():
         clock, ticks = result["time"], int(result["ticks"][1])
