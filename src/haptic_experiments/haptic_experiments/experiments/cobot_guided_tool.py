@@ -77,21 +77,6 @@ class RunNumbers(ComposedNumbers):
     against_implicit: Difference
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        runs: Numbers by run.
-        limits: The lightest tools that push a body quietly.
-        lighter: Tools of several masses, the run's first.
-    """
-
-    runs: dict[str, RunNumbers]
-    limits: list[SplitLimit]
-    lighter: list[Tool]
-
-
 # --- report -------------------------------------------------------------------------------------------------------
 
 
@@ -134,7 +119,8 @@ def analyse(bags: dict[str, Bag]) -> Report:
     tools = [own, *kept(guided_run.lighter, first, ticks)]
     _study_claims(claims, study, tools)
     parameters = {source: first.parameters(source) for source in ("constraints", "contact", "friction")}
-    return Report(Numbers(numbers, study, tools), claims, lambda: _figure(runs, first), _CAPTION, parameters)
+    found = {"runs": numbers, "limits": study, "lighter": tools}
+    return Report(found, claims, lambda: _figure(runs, first), _CAPTION, parameters)
 
 
 def _claims(claims: Claims, name: str, run: GuidedRun, n: RunNumbers, bag: Bag) -> None:

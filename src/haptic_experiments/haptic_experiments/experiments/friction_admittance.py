@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,21 +36,6 @@ _INWARD_SHARE = 0.95
 _COMPENSATED_SHARE = 0.5
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        encoder_count_at_tool: Largest displacement of the tool by one count [m]; None if the device is not known.
-        stability: Stability of the held grip; None without a device or a hand.
-        runs: Numbers by bag.
-    """
-
-    encoder_count_at_tool: float | None
-    stability: Stability | None
-    runs: dict[str, RunNumbers]
-
-
 def analyse(bags: dict[str, Bag]) -> Report:
     """Computes metrics, claims and figure of one or more bags of the experiment."""
     cases = {name: Case.of(bag) for name, bag in bags.items()}
@@ -59,12 +43,12 @@ def analyse(bags: dict[str, Bag]) -> Report:
     first = next(iter(cases.values()))
     count = encoder_count(first)
     found = stability(first.device, first.hand, first.settings)
-    numbers = Numbers(count, found, runs)
+    numbers = {"encoder_count_at_tool": count, "stability": found, "runs": runs}
     claims = _claims(first, list(runs.values()), count)
     claim_mass(claims, found, [result.shaking for result in runs.values()])
     _claim_compensations(claims, list(runs.values()))
     parameters = reported_parameters(next(iter(bags.values())))
-    return Report(numbers, claims, lambda: _figure(cases, numbers), _CAPTION, parameters)
+    return Report(numbers, claims, lambda: _figure(cases, runs, found), _CAPTION, parameters)
 
 
 def encoder_count(case: Case) -> float | None:
@@ -241,7 +225,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def _figure(cases: dict[str, Case], numbers: Numbers) -> Figure:
+def _figure(cases: dict[str, Case], runs: dict[str, RunNumbers], found: Stability | None) -> Figure:
     figure = Figure(figsize=(14, 15), layout="constrained")
     rows: list[Any] = [
         ["path", "path", "map"],
@@ -254,10 +238,10 @@ def _figure(cases: dict[str, Case], numbers: Numbers) -> Figure:
     )
     first = next(iter(cases.values()))
     _draw_path(axes["path"], first.run)
-    draw_map(axes["map"], first.device, first.hand, first.settings, numbers.stability)
+    draw_map(axes["map"], first.device, first.hand, first.settings, found)
     _draw_time(axes["time"], first)
     _draw_joints(axes["friction"], axes["error"], cases)
-    _draw_directions(axes["polar"], first, next(iter(numbers.runs.values())).isotropy)
+    _draw_directions(axes["polar"], first, next(iter(runs.values())).isotropy)
     return figure
 
 

@@ -86,25 +86,6 @@ class ModelNumbers:
     column: Column | None = field(metadata=MERGED)
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the run.
-
-    Attributes:
-        mode: Mode of the loop.
-        ticks: Number of ticks.
-        period: T [s].
-        largest_displacement: Largest displacement of the free end [m].
-        models: Numbers of the columns, by name.
-    """
-
-    mode: str
-    ticks: int
-    period: float
-    largest_displacement: float
-    models: dict[str, ModelNumbers]
-
-
 def loading_curve(run: ScriptedRun, column: int) -> LoadingCurve | None:
     """Makes the curve of parallel elements or of one model C with Coulomb friction; None for any other column."""
     damping_time = run.number("damping", column) / run.number("stiffness", column)
@@ -143,7 +124,8 @@ def analyse(bags: dict[str, Bag]) -> Report:
         name: ModelNumbers(run.models[i], run.number("damping", i), column)
         for i, (name, column) in enumerate(zip(names, columns, strict=True))
     }
-    numbers = Numbers(run.device["mode"], len(run.tick), run.period, largest(x), models)
+    numbers = {"mode": run.device["mode"], "ticks": len(run.tick), "period": run.period}
+    numbers |= {"largest_displacement": largest(x), "models": models}
     known = {i: column for i, column in enumerate(columns) if column}
     parameters = {"comparison": run.parameters, "device": run.device}
     return Report(numbers, _claims(run, names, known), lambda: _figure(run, x, names, known), _CAPTION, parameters)

@@ -53,26 +53,12 @@ class RunNumbers:
         return planar.delay_words(self.mode, self.command_delay_ticks)
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        encoder_count_at_tip: Displacement of the tip for one count of the encoder [m].
-        force_of_one_count: Force that one count makes [N].
-        runs: Numbers by bag.
-    """
-
-    encoder_count_at_tip: float
-    force_of_one_count: float
-    runs: dict[str, RunNumbers]
-
-
 def analyse(bags: dict[str, Bag]) -> Report:
     """Computes metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: Run.from_bag(bag) for name, bag in bags.items()}
     first = next(iter(bags.values()))
     friction, device = first.parameters("friction"), first.started("device")["device"]
+    # displacement of the tip by one count of the encoder [m], and the force that it makes [N]
     count = device["encoder_resolution"] * device["length"]
     count_force = (friction["stiffness"] + friction["damping"] / friction["period"]) * count
     yield_distance, found = breakaway_force(friction) / friction["stiffness"], {}
@@ -86,8 +72,8 @@ def analyse(bags: dict[str, Bag]) -> Report:
             rests=joystick_run.rest_drifts(run),
             identification={velocity: joystick_run.identification(bag, velocity) for velocity in ("measured", "true")},
         )
-    numbers = Numbers(count, count_force, found)
-    claims = _claims(numbers, friction)
+    numbers = {"encoder_count_at_tip": count, "force_of_one_count": count_force, "runs": found}
+    claims = _claims(list(found.values()), friction, count, count_force)
     for result in found.values():
         _claim_measured(claims, result)
     for name, result in found.items():
@@ -107,9 +93,9 @@ def breakaway_force(friction: dict[str, Any]) -> float:
     return float(friction[breakaway_parameter(friction.get("law", "coulomb"))])
 
 
-def _claims(numbers: Numbers, friction: dict[str, Any]) -> Claims:
+def _claims(runs: list[RunNumbers], friction: dict[str, Any], count: float, count_force: float) -> Claims:
     """Makes the claims about model C and a law with F."""
-    claims, runs, force = Claims(), list(numbers.runs.values()), kinetic_force(friction)
+    claims, force = Claims(), kinetic_force(friction)
     slidings = [result.sliding for result in runs if result.sliding is not None]
     claims.assess(
         "While the tip slides, also in curves, the force opposes the velocity but for the lag of the spring (Fig. 19).",
@@ -118,9 +104,9 @@ def _claims(numbers: Numbers, friction: dict[str, Any]) -> Claims:
         unless="no sliding",
     )
     for result in runs:
-        _claim_drift(claims, result, force, numbers.encoder_count_at_tip)
+        _claim_drift(claims, result, force, count)
     for result in runs:
-        _claim_chatter(claims, result, numbers.force_of_one_count)
+        _claim_chatter(claims, result, count_force)
     model, law = friction.get("model", "C"), friction.get("law", "coulomb")
     if model != "C":
         claims.set_aside(f"model {model}, not C")

@@ -115,19 +115,6 @@ class RunNumbers(ComposedNumbers):
     energy_implicit: EnergyBalance
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        runs: Numbers by run.
-        margins: Costs of the delay.
-    """
-
-    runs: dict[str, RunNumbers]
-    margins: Margins
-
-
 def missed(bag: Bag) -> float:
     """Returns the fraction of the device's ticks that went on without an answer of all nodes."""
     counts = [event.detail for event in bag.events if event.source == "device" and "missed" in event.detail]
@@ -167,7 +154,8 @@ def analyse(bags: dict[str, Bag]) -> Report:
     margin = stick_slip.margins(first, next(iter(runs.values()))[0])
     _claim_margins(claims, margin)
     parameters = {source: first.parameters(source) for source in ("contact", *NAMES)}
-    return Report(Numbers(numbers, margin), claims, lambda: _figure(runs, first, margin), _CAPTION, parameters)
+    found = {"runs": numbers, "margins": margin}
+    return Report(found, claims, lambda: _figure(runs, first, margin), _CAPTION, parameters)
 
 
 def measure(bag: Bag, scene: Scene, run: StickSlip, implicit: StickSlip) -> RunNumbers:

@@ -69,23 +69,6 @@ class Peak:
         return cls(time, at_paper_step(fine.peak[1], coarse.peak[1]))
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report; "without" and "with" are those without and with dissipation.
-
-    Attributes:
-        runs: Numbers by run.
-        peaks: Peaks by dissipation and approximation.
-        stick: Durations of the stick without dissipation, at the paper's step, by approximation [ms].
-        errors: Position errors by dissipation, approximation and time step [m].
-    """
-
-    runs: dict[str, RunNumbers]
-    peaks: dict[str, dict[str, Peak]]
-    stick: dict[str, float]
-    errors: dict[str, dict[str, dict[float, float]]]
-
-
 def fine_study(dissipation: bool, period: float) -> dict[str, Impact]:
     """Simulates the impact at a short step, with each approximation."""
     return {name: simulate_impact(name, period=period, duration=IMPACT, dissipation=dissipation) for name in PAPER}
@@ -123,7 +106,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     """Computes metrics, claims and figure of one or more bags of the experiment."""
     runs = contact.runs_of(bags)
     numbers = {name: measure(run) for name, run in runs.items()}
-    kinds = {"without": False, "with": True}
+    kinds = {"without": False, "with": True}  # dissipation
     fine, coarse = ({kind: fine_study(d, factor * FINE) for kind, d in kinds.items()} for factor in (1.0, 2.0))
     errors = {
         kind: position_errors(
@@ -140,8 +123,8 @@ def analyse(bags: dict[str, Bag]) -> Report:
     _claim_orders(claims, errors)
     _claim_bags(claims, numbers)
     parameters = {"contact": next(iter(runs.values())).parameters}
-    made = Numbers(numbers, peaks, sticks, errors)
-    return Report(made, claims, lambda: _figure(fine, errors, runs), _CAPTION, parameters)
+    found = {"runs": numbers, "peaks": peaks, "stick": sticks, "errors": errors}
+    return Report(found, claims, lambda: _figure(fine, errors, runs), _CAPTION, parameters)
 
 
 def _claim_peaks(claims: Claims, peaks: Mapping[str, Mapping[str, Peak]]) -> None:
