@@ -42,7 +42,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src"
 #: functions and files that only draw or describe
-DRAWS = re.compile(r"figure|draw|plot|_maps|_surfaces|caption|axes|panel|__repr__|moved|old_paths|view/|/data/", re.I)
+DRAWS = re.compile(
+    r"figure|draw|plot|_curves|_marks|_maps|_surfaces|caption|axes|panel|__repr__|moved|old_paths|view/|/data/", re.I
+)
 #: processor time after which no further test of a place runs, and time after which one test counts as hanging [s]
 LIMIT, HANGS = 60, 240
 #: test files that run
@@ -55,7 +57,7 @@ left_out: set[str] = set()
 #: tests that run
 DEFAULT_TIER = "not experiment and not fuzz and not realtime and not study and not slow"
 #: text of a function of a report that contains claims
-CLAIMS = re.compile("claim", re.I)
+CLAIMS = re.compile("claim|verdict", re.I)
 _OPERATORS: dict[type, tuple[str, str]] = {
     ast.Add: ("+", "-"),
     ast.Sub: ("-", "+"),

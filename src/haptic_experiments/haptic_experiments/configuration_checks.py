@@ -1,8 +1,8 @@
 """Checks parameters as nodes check them at configuration, before a process starts.
 
-The functions are those by which the nodes read their parameters: what the user's texts name (device files, motions,
-laws, worlds, mechanisms), and numbers that must fit each other. They take up to two seconds for imports, so a node is
-left out where no given value is a text or takes part in such a rule.
+The functions are those by which the nodes read their parameters: the files and names in the user's texts (device
+files, motions, laws, worlds, mechanisms), and numbers that must fit each other. They take up to two seconds for
+imports, so a node is left out where no given value is a text or takes part in such a rule.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Parameters = Mapping[str, Any]
 
 
 class Reader(NamedTuple):
-    """How the parameters of a node are checked together.
+    """Check of a node's parameters together.
 
     Attributes:
-        read: raises ValueError or OSError where the node refuses its configuration.
-        linked: names of the parameters beside texts that must fit others, for these values.
+        read: function that raises ValueError or OSError where the node refuses its configuration.
+        linked: function that returns the names of the parameters beside texts that must fit others, for these values.
     """
 
     read: Callable[[Parameters], object]
@@ -36,7 +36,7 @@ def check_configuration(nodes: Sequence[LaunchedNode], choices: Collection[str] 
     """Checks nodes for which the user gave a text, a list of texts, a linked number, or a parameter file with one.
 
     Args:
-        nodes: with checked parameters, see `haptic_launch.node_checks`; of all variants of a run.
+        nodes: nodes of all variants of a run with checked parameters, see `haptic_launch.node_checks`.
         choices: names of the arguments whose values are choices.
 
     Raises:
@@ -71,7 +71,7 @@ def check_configuration(nodes: Sequence[LaunchedNode], choices: Collection[str] 
 
 
 def _is_free_text(spec: ParameterSpec) -> bool:
-    """Whether a value is a text beyond a choice, or numbers of what a text names, such as strokes."""
+    """Checks whether a value is a text beyond a choice, or numbers of an object that a text names, such as strokes."""
     return (spec.type.startswith("string") or spec.name == "strokes") and "one_of<>" not in spec.validation
 
 
@@ -100,7 +100,7 @@ def _network(p: Parameters) -> object:
 
 
 def _linked_of_law(p: Parameters) -> set[str]:
-    """Numbers of a friction law that must fit others; the force of Coulomb's law fits every other number."""
+    """Returns the numbers of a friction law that must fit others; Coulomb's force fits every other number."""
     found = {"law", "backward_law", "model", "models", "rendering", "axes", "first", "second"}
     for prefix in ("", "backward_"):
         if p.get(f"{prefix}law", "symmetric") not in ("coulomb", "symmetric"):
@@ -142,7 +142,7 @@ _PER_MODEL = {"mass", "stiffness", "damping", "velocity_threshold"}
 _OF_NETWORK = {"body_mass", "body_stiffness", "contact_first", "contact_second", "friction_force", "static_force"}
 _FRAMES = ("frame_orientation", "tool_orientation", "world_orientation")
 
-#: how the parameters of a node are checked together, by executable
+#: check of a node's parameters together, by executable
 _READERS: dict[str, Reader] = {
     "admittance_constraints/constraint_node": Reader(_mechanism, lambda _: _FRAMES),
     "convex_contact/contact_node": Reader(_world, lambda _: (*_FRAMES, "touch_radius")),

@@ -66,8 +66,8 @@ class Graph:
         period: T [s].
         edges: Inputs of the steps.
         length: Number of ticks of a whole run; None without an end.
-        lag: By name of a step, ticks by which its delayed inputs arrive later than one tick.
-        filters: By source and kind, a function that changes an output on its way to the steps that take it.
+        lag: Ticks by which the delayed inputs of a step arrive later than one tick, by name of the step.
+        filters: Functions that change an output before the steps that take it, by source and kind.
         times: Durations of the step's answers, by name of the step [s].
     """
 
@@ -82,9 +82,9 @@ class Graph:
 
     def __post_init__(self) -> None:
         self._inputs = {name: _inputs(step.values, self.lag.get(name, 0)) for name, step in self.steps.items()}
-        delays = {(source, kind): 0 for entries in self._inputs.values() for source, kind, _ in entries}
+        delays: dict[tuple[str, str], int] = {}
         for source, kind, delay in (entry for entries in self._inputs.values() for entry in entries):
-            delays[source, kind] = max(delays[source, kind], delay)
+            delays[source, kind] = max(delays.get((source, kind), 0), delay)
         self._late = {key: deque[Any](maxlen=delay) for key, delay in delays.items() if delay}
 
     def restart(self) -> Any:
@@ -199,7 +199,7 @@ class GraphRun:
         return len(next(iter(next(iter(self.columns.values())).values())))
 
     def ticks(self, *topics: str) -> Ticks:
-        """Topics with the names of topics and fields that a bag has, see `haptic_bags.bags.Bag.ticks`."""
+        """Returns topics with the names of topics and fields that a bag has, see `haptic_bags.bags.Bag.ticks`."""
         count, period = np.arange(self.length), np.full(self.length, self.graph.period)
         tables: dict[str, dict[str, Any]] = {}
         for topic in topics:
@@ -209,7 +209,7 @@ class GraphRun:
         return Ticks.align(Path("graph"), tables, least=1)
 
     def step_time(self, *steps: str) -> float:
-        """Median over the ticks of the time that some steps, or all of them, take together [s]."""
+        """Computes the median over the ticks of the time that some steps, or all of them, take together [s]."""
         times = self.graph.times
         return float(np.median(np.sum([times[name] for name in steps or times], axis=0)))
 
@@ -222,7 +222,7 @@ def build(experiment: str | Path, arguments: Mapping[str, str] | None = None) ->
 
     Args:
         experiment: Name of an experiment, or path of a launch file.
-        arguments: Of the launch file.
+        arguments: Arguments of the launch file.
 
     Raises:
         HapticError: The launch file, or a parameter of a node, is refused.
@@ -232,7 +232,7 @@ def build(experiment: str | Path, arguments: Mapping[str, str] | None = None) ->
 
 
 def nodes_of(bag: Bag) -> list[LaunchedNode]:
-    """The device and the rendering nodes of a recorded run, with the parameters that they had at its start.
+    """Returns device and rendering nodes of a recorded run, with the parameters that they had at its start.
 
     Raises:
         HapticError: The device was not simulated, the bag has no start of a node, or its experiment has no such node.
@@ -272,8 +272,8 @@ def of_nodes(
         only: Names of the rendering nodes that take part; default: all. Inputs from others are left out.
         changes: Parameters that replace those of the nodes.
         phases: First and last phase of the hand's plan that are played, by name; empty: the plan's ends.
-        lag, filters: See `Graph`.
-        steps: By name of a node, what makes its step of its parameters, in place of its executable's.
+        lag, filters: Attributes of the `Graph`.
+        steps: Functions that make a step of a node's parameters in place of its executable's, by name of the node.
 
     Raises:
         HapticError: A parameter is refused, or the nodes make no graph.
@@ -301,12 +301,12 @@ def _is_device(node: LaunchedNode) -> bool:
 
 
 def _among(node: LaunchedNode, names: Sequence[str]) -> LaunchedNode:
-    """The node without sources and inputs that are not among the names."""
-    kept = {}
-    for parameter in ("sources", "inputs", "delayed_inputs", "consumers"):
-        if parameter in node.parameters:
-            entries = [entry for entry in node.parameters[parameter] if entry.partition(":")[0] in names]
-            kept[parameter] = entries
+    """Removes sources and inputs of a node that are not among the names."""
+    kept = {
+        parameter: [entry for entry in node.parameters[parameter] if entry.partition(":")[0] in names]
+        for parameter in ("sources", "inputs", "delayed_inputs", "consumers")
+        if parameter in node.parameters
+    }
     return replace(node, parameters={**node.parameters, **kept})
 
 
@@ -347,7 +347,7 @@ def run(experiment: str | Path, arguments: Mapping[str, str] | None = None, *, t
 
     Args:
         experiment: Name of an experiment, or path of a launch file.
-        arguments: Of the launch file.
+        arguments: Arguments of the launch file.
         ticks: Number of ticks; None: as many as the nodes would run.
 
     Raises:
@@ -367,7 +367,7 @@ def _keep(rows: dict[str, dict[str, list[Any]]], name: str, row: Mapping[str, An
 
 
 def _column(values: list[np.ndarray]) -> np.ndarray:
-    """One row a tick; an array of objects where the number of walls or contacts varies."""
+    """Stacks one row a tick; makes an array of objects where the number of walls or contacts varies."""
     if len({value.shape for value in values}) == 1:
         return np.array(values)
     column = np.empty(len(values), dtype=object)
@@ -376,14 +376,14 @@ def _column(values: list[np.ndarray]) -> np.ndarray:
 
 
 def _inputs(values: Mapping[str, Any], lag: int) -> list[tuple[str, str, int]]:
-    """Source, kind and delay [ticks] of the inputs that a node's parameters name."""
+    """Returns source, kind and delay [ticks] of the inputs that a node's parameters name."""
     delayed = set(values.get("delayed_inputs", ()))
     entries = [entry for entry in values.get("inputs", ()) if entry]
     return [(*node_and_kind(entry), 1 + lag if entry in delayed else 0) for entry in entries]
 
 
 def checked(node: LaunchedNode) -> dict[str, Any]:
-    """All parameters of a node, checked as the node checks them."""
+    """Checks the parameters of a node as the node does; returns all of them."""
     specs = declared_parameters(node.executable)
     if specs is None:
         raise HapticError(f"{node.executable}: its package is not installed, or has no parameter file for it")

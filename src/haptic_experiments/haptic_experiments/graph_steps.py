@@ -1,4 +1,4 @@
-"""The rendering nodes of an experiment as steps of a graph: what a node does with messages, without ROS."""
+"""The rendering nodes of an experiment as steps of a graph: each does without ROS what its node does with messages."""
 
 from __future__ import annotations
 
@@ -17,15 +17,20 @@ from haptic_msgs.msg import DeviceCommand
 Inputs = Mapping[str, Mapping[str, Any]]
 
 
+def _given(inputs: Inputs, kind: str) -> dict[str, Any]:
+    """Returns the inputs of a kind by name of the other node, without those of nodes before their first tick."""
+    return {name: value for name, value in inputs.get(kind, {}).items() if value is not None}
+
+
 class Step(ABC):
-    """One rendering node of the graph: its renderer, and what the node does with messages.
+    """One rendering node of the graph: its renderer with its inputs and outputs.
 
     Args:
         values: all parameters of the node, and `period` [s].
 
     Attributes:
         command: the answer to the last tick.
-        renderer: of the node, reset at the start of a run.
+        renderer: renderer of the node, reset at the start of a run.
     """
 
     renderer: Any
@@ -39,25 +44,25 @@ class Step(ABC):
         """Makes one tick and fills `command`.
 
         Args:
-            tick: number.
-            reading: of the device.
-            ready: the device follows commands.
-            inputs: by kind, then by name of the other node, what its `output` was; None before its first tick.
+            tick: number of the tick.
+            reading: reading of the device.
+            ready: whether the device follows commands.
+            inputs: outputs of the other nodes, by kind, then by name of the node; None before its first tick.
 
         Returns:
             Mode of the command.
         """
 
     def output(self, kind: str) -> Any:
-        """What another node takes as an input of this kind."""
+        """Returns the input of this kind for another node."""
         raise HapticError(f"{type(self).__name__}: no output of kind {kind!r}")
 
     @abstractmethod
     def row(self) -> dict[str, Any]:
-        """Numbers of the last tick, by name, as the node's state has them."""
+        """Returns the numbers of the last tick, by name, as the node's state has them."""
 
     def topic(self, name: str) -> dict[str, Any]:
-        """Numbers of the last tick that the node publishes beside its state, by name of the topic."""
+        """Returns the numbers of the last tick on a topic that the node publishes beside its state."""
         raise HapticError(f"{type(self).__name__}: no topic {name!r}")
 
     def reset(self) -> None:
@@ -78,18 +83,16 @@ class FrictionStep(Step):
     def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
         from haptic_friction.renderer import ReferenceMotion, Surfaces
 
-        walls, references = (
-            [value for value in inputs.get(kind, {}).values() if value is not None] for kind in ("wall", "constraints")
-        )
+        walls, references = _given(inputs, "wall").values(), _given(inputs, "constraints").values()
         answer = self.renderer.step(
             velocity=reading.tool_twist[:3],
             force=reading.tool_wrench[:3],
             position=reading.tool_pose[:3],
             ready=ready,
             surfaces=[Surfaces(wall.normal, wall.push, wall.velocity) for wall in walls],
-            contacts=[value for value in inputs.get("contacts", {}).values() if value is not None],
+            contacts=list(_given(inputs, "contacts").values()),
             references=[ReferenceMotion(state.motion.twist[:3], state.multipliers) for state in references],
-            bodies=next((value for value in inputs.get("bodies", {}).values() if value is not None), None),
+            bodies=next(iter(_given(inputs, "bodies").values()), None),
         )
         if answer.position is None or answer.velocity is None:
             set_vector(self.command.tool_wrench.force, answer.force.tolist())
@@ -156,15 +159,11 @@ class ConstraintStep(Step):
             self.command.motion_fields |= DeviceCommand.FIELD_POSITION
 
     def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
-        contacts, frictions = (
-            [value for value in inputs.get(kind, {}).values() if value is not None] if inputs else None
-            for kind in ("contacts", "friction")
-        )
         motion = self.renderer.step(
             reading.tool_pose.copy(),
             reading.tool_wrench.copy(),
-            contacts=contacts,
-            frictions=None if frictions is None else [_Force(force) for force in frictions],
+            contacts=list(_given(inputs, "contacts").values()) if inputs else None,
+            frictions=[_Force(force) for force in _given(inputs, "friction").values()] if inputs else None,
             follows=ready,
         )
         set_pose(self.command.tool_pose, motion.pose)
@@ -205,16 +204,15 @@ class ContactStep(Step):
     def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
         from convex_contact.haptics.contact_renderer import WallPush
 
-        references = [value for value in inputs.get("constraints", {}).values() if value is not None]
-        walls = {name: wall for name, wall in inputs.get("wall", {}).items() if wall is not None}
+        references = list(_given(inputs, "constraints").values())
         answer = self.renderer.step(
             reading.tool_pose.copy(),
             reading.tool_twist.copy(),
             tick=tick,
             follows=ready,
             reference=(references[-1].motion.pose, references[-1].motion.twist) if references else None,
-            friction={name: force for name, force in inputs.get("friction", {}).items() if force is not None},
-            walls=[WallPush(name, wall.tick, wall.push) for name, wall in walls.items()],
+            friction=_given(inputs, "friction"),
+            walls=[WallPush(name, wall.tick, wall.push) for name, wall in _given(inputs, "wall").items()],
         )
         set_wrench(self.command.tool_wrench, answer.wrench)
         self._tick = tick
@@ -254,7 +252,7 @@ class WallStep(Step):
 
     Args:
         values: see `Step`.
-        controller: used instead of one that is designed for the parameters.
+        controller: controller of the renderer; None: one that is designed for the parameters.
     """
 
     def __init__(self, values: Mapping[str, Any], *, controller: Any = None) -> None:
@@ -265,7 +263,7 @@ class WallStep(Step):
         self._tick = 0
 
     def planes(self, reading: Any, inputs: Inputs) -> Any:
-        """The walls of a tick, where they come with each step; else None."""
+        """Returns the walls of a tick, where they come with each step; else None."""
         from tau_wall_control.walls.planes import MovingPlanes
 
         if not self.renderer.moving:

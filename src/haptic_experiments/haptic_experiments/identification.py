@@ -1,8 +1,8 @@
 """Identification of friction from a bag: `./haptics exec python -m haptic_experiments.identification RUN`.
 
-Two velocities can be taken. The measured one, `velocity` of FrictionState, is the input of the friction element; it
-is the tool's velocity in DeviceState along the element's axes. The true one, of SimulationState, is what the tool
-really did: with it, encoder and velocity filter count as a part of the contact.
+Two velocities can be taken. The measured one, `velocity` of FrictionState, is the input of the friction element: the
+tool's velocity in DeviceState along the element's axes. The true one is the tool's velocity in SimulationState: with
+it, encoder and velocity filter count as a part of the contact.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _NODE_NAMES = {"force": "friction_force", "kinetic_force": "friction_force"}
 
 
 class Velocity(str, Enum):
-    """Which velocity is identified from."""
+    """Velocity of the identification."""
 
     measured = "measured"
     true = "true"
 
 
 class Law(str, Enum):
-    """Which law is identified."""
+    """Friction law that is identified."""
 
     coulomb = "coulomb"
     viscous_coulomb = "viscous_coulomb"
@@ -43,10 +43,10 @@ class Law(str, Enum):
 def friction_signals(
     bag: Bag, *, velocity: str = "measured", prefix: str = "/joystick"
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Velocity and friction force of a bag, on its longest stretch of contiguous ticks.
+    """Reads velocity and friction force of a bag, over its longest sequence of contiguous ticks.
 
     Args:
-        bag: with FrictionState on `prefix`/friction/state; for the true velocity also SimulationState.
+        bag: bag with FrictionState on `prefix`/friction/state; for the true velocity also SimulationState.
         velocity: "measured" or "true".
         prefix: namespace of device and friction node.
 
@@ -85,7 +85,7 @@ def friction_signals(
 
 
 def known_parameters(bag: Bag) -> dict[str, float]:
-    """What the friction node rendered, under the names of an identification; empty if it changed during the run."""
+    """Returns the rendered parameters under the names of an identification; none if they changed during the run."""
     parameters = bag.parameters("friction")
     if any(event.source == "friction" and event.kind == "parameter" for event in bag.events):
         return {}
@@ -95,10 +95,10 @@ def known_parameters(bag: Bag) -> dict[str, float]:
 
 
 def identify_bag(bag: Bag, *, velocity: str = "measured", law: str | None = None) -> Identification:
-    """Model C as a bag tells it.
+    """Identifies model C from a bag.
 
     Args:
-        bag: of a run with a friction node that renders model C.
+        bag: bag of a run with a friction node that renders model C.
         velocity: "measured" or "true".
         law: "coulomb", "viscous_coulomb" or "stribeck"; None: the one that the friction node rendered.
 
@@ -116,7 +116,7 @@ def identify_bag(bag: Bag, *, velocity: str = "measured", law: str | None = None
 
 
 def table_of(found: Identification, known: dict[str, float], title: str) -> Table:
-    """Estimates, intervals and units, beside what was rendered; then what was not identified, and why."""
+    """Makes the table of estimates, intervals and rendered values; then the parameters without estimate, and why."""
     table = Table("parameter", "estimate", "95 % interval", "unit", "rendered", title=title, title_justify="left")
     for name, estimate in found.estimates.items():
         value, low, high = estimate.digits()
@@ -153,7 +153,7 @@ def identify(
 
 
 def main() -> None:
-    """Entry point; the suite's errors become one line and exit code 1."""
+    """Runs the command; the suite's errors become one line and exit code 1."""
     try:
         app(standalone_mode=True)
     except HapticError as error:

@@ -18,10 +18,10 @@ from haptic_bags.bag_comparison import TopicComparison, compare_recordings, devi
 from haptic_bags.bags import typestore
 from haptic_bags.recording import DEVICE_COMMAND, Recording, ReplayError
 from haptic_core.commands import EFFORT, MOTION, WRENCH
-from haptic_experiments.report import Claim, render_page
+from haptic_experiments.report import Claim, ResultTable, render_page
 from haptic_files.fast_yaml import load_yaml
 
-#: what a command of each mode says, in the order in which it is looked for
+#: fields of a command by its mode, in the order in which they are looked for
 _COMMANDED = {
     WRENCH: ("tool_wrench.force", "tool_wrench.torque"),
     EFFORT: ("joint_effort",),
@@ -50,15 +50,8 @@ class _About:
     paper: str = ""
 
 
-@dataclass(frozen=True)
-class _Rows:
-    title: str
-    header: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-
-
 def is_replay(directory: Path) -> bool:
-    """Whether a directory is that of a replay."""
+    """Checks whether a directory is that of a replay."""
     return "replay_of" in _run_file(directory)
 
 
@@ -73,11 +66,11 @@ def write_replay_report(directory: Path, console: Console) -> dict[str, Any]:
     """Compares a replay with its recording and writes metrics.json, figure.png and report.html.
 
     Args:
-        directory: of the replay's run.
+        directory: directory of the replay's run.
         console: prints the result.
 
     Returns:
-        What metrics.json holds.
+        Content of metrics.json.
 
     Raises:
         HapticError: one of the two bags cannot be read, or the device was not replayed as it was recorded.
@@ -119,9 +112,9 @@ def write_replay_report(directory: Path, console: Console) -> dict[str, Any]:
     )
     rows = [(node, name, str(a), str(b)) for node, found in parameters.items() for name, (a, b) in found.items()]
     tables = [
-        _Rows("Topics", _TOPIC_HEADER, [_row(name, topic) for name, topic in topics.items()]),
-        _Rows("Fields that differ", _FIELD_HEADER, _field_rows(topics)),
-        _Rows("Parameters that differ", ("node", "parameter", "recording", "replay"), rows),
+        ResultTable("Topics", _TOPIC_HEADER, [_row(name, topic) for name, topic in topics.items()]),
+        ResultTable("Fields that differ", _FIELD_HEADER, _field_rows(topics)),
+        ResultTable("Parameters that differ", ("node", "parameter", "recording", "replay"), rows),
     ]
     used = {source: replayed.parameters(source) for source in _rendering(replayed)}
     page = render_page(about, claims, [(directory / "figure.png", caption)], used, document, tables)
@@ -130,7 +123,7 @@ def write_replay_report(directory: Path, console: Console) -> dict[str, Any]:
     return document
 
 
-# ---- what is compared -----------------------------------------------------------------------------
+# ---- comparison -----------------------------------------------------------------------------------
 
 
 def _rendering(recording: Recording) -> list[str]:
@@ -138,7 +131,7 @@ def _rendering(recording: Recording) -> list[str]:
 
 
 def _changes(recorded: Recording, replayed: Recording) -> dict[str, Any]:
-    """The changes between ticks of both; equal when they are the same before the same ticks in the same order."""
+    """Compares the changes between ticks; equal when they are the same before the same ticks in the same order."""
     both = [sorted(set(recorded.sources) & set(_rendering(replayed)))] * 2
     lists = [
         [(event.tick, event.source, event.kind, event.detail) for event in recording.changes(sources)]
@@ -149,7 +142,7 @@ def _changes(recorded: Recording, replayed: Recording) -> dict[str, Any]:
 
 
 def changed_parameters(recorded: Recording, replayed: Recording) -> dict[str, dict[str, tuple[Any, Any]]]:
-    """By node: the parameters with which it became active that are not those of the recording, both values."""
+    """Finds the parameters with which each node became active that are not those of the recording, both values."""
     found = {}
     for source in _rendering(replayed):
         old, new = recorded.parameters(source), replayed.parameters(source)
@@ -182,12 +175,12 @@ def _metrics(topic: TopicComparison) -> dict[str, Any]:
     return {**asdict(topic), "fields": fields, "equal": topic.equal, "left_out": list(topic.left_out)}
 
 
-# ---- how it is shown ------------------------------------------------------------------------------
+# ---- page and console -----------------------------------------------------------------------------
 
 _TOPIC_HEADER = ("topic", "recorded", "replayed", "compared", "differing", "first tick", "bit for bit")
 _FIELD_HEADER = ("topic", "field", "messages", "largest", "RMS", "no numbers to subtract")
 
-#: what of them the console has room for, with its place in a row
+#: columns for which the console has room, with their index in a row
 _CONSOLE_TOPICS = (("topic", 0), ("ticks compared", 3), ("differing", 4), ("first", 5))
 _CONSOLE_FIELDS = (("topic", 0), ("field", 1), ("largest", 3), ("RMS", 4))
 
@@ -239,7 +232,7 @@ def _show(console: Console, columns: Sequence[tuple[str, int]], rows: Sequence[t
 
 
 def _signal(recording: Recording, topic: str, name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Ticks and values (n, width) of a field of numbers, of the first source; None if its length varies."""
+    """Reads ticks and values (n, width) of a field of numbers, of the first source; None if its length varies."""
     messages, kind = recording.messages[topic], recording.types[topic]
     source = min(source for _, source in messages)
     ticks = sorted(tick for tick, of in messages if of == source)
@@ -252,7 +245,7 @@ def _signal(recording: Recording, topic: str, name: str) -> tuple[np.ndarray, np
 
 
 def _shown_field(recorded: Recording, replayed: Recording) -> tuple[str, str]:
-    """Topic and field for the figure: what the recorded commands say, else the first numbers of another topic."""
+    """Chooses topic and field for the figure: a field of the recorded commands, else numbers of another topic."""
     topic = recorded.command_topic
     commands: list[Any] = [
         typestore().deserialize_cdr(data, DEVICE_COMMAND) for data in recorded.messages[topic].values()
@@ -271,7 +264,7 @@ def _shown_field(recorded: Recording, replayed: Recording) -> tuple[str, str]:
 
 
 def plot(recorded: Recording, replayed: Recording) -> tuple[Figure, str]:
-    """The commands of both over time, and their difference where both have a tick."""
+    """Draws the commands of both over time, and their difference where both have a tick."""
     topic, name = _shown_field(recorded, replayed)
     period = float(recorded.first_state().period)
     one, other = (_signal(recording, topic, name) for recording in (recorded, replayed))

@@ -31,7 +31,7 @@ __all__ = ["Claim", "Report", "ResultTable", "bags_of", "print_claims", "render_
 
 
 def bags_of(directory: Path) -> dict[str, Path]:
-    """The bags of a run: the first one under the name "bag", others by their variant."""
+    """Finds the bags of a run: the first one under the name "bag", others by their variant."""
     if (directory / "metadata.yaml").exists():
         return {directory.name: directory}
     found = [path.parent for path in sorted(directory.glob("bag*/metadata.yaml"))]
@@ -45,19 +45,21 @@ def bags_of(directory: Path) -> dict[str, Path]:
 
 
 def safety_of(bags: Mapping[str, Bag]) -> dict[str, dict[str, Any]]:
-    """What the safety layer did, by bag: ticks of each limit, ticks in the safe state and why; empty: nothing."""
+    """Counts the interventions of the safety layer, by bag: ticks of each limit, ticks in the safe state and why."""
     found = {}
     for name, bag in bags.items():
-        states = [columns for topic, columns in bag.topics.items() if topic.endswith("/device_state")]
         here: dict[str, Any] = {}
-        for columns in states:  # one, if any; of an older bag without `limited`
-            limited = np.asarray(columns.get("limited", 0))
+        for topic, columns in bag.topics.items():
+            if not topic.endswith("/device_state"):
+                continue
+            limited = np.asarray(columns.get("limited", 0))  # an older bag has none
             counts = {f"limited_{limit}": int(np.count_nonzero(limited & bit)) for bit, limit in LIMIT_NAMES.items()}
             counts["stopped"] = int(np.count_nonzero(columns.get("status", 0)))
             here = {key.replace(" ", "_"): count for key, count in counts.items() if count}
-        reasons = [str(e.detail["reason"]) for e in bag.events if e.kind == "error" and "status" in e.detail]
-        if here or reasons:
-            found[name] = {**here, "reasons": reasons} if reasons else here
+        if reasons := [str(e.detail["reason"]) for e in bag.events if e.kind == "error" and "status" in e.detail]:
+            here["reasons"] = reasons
+        if here:
+            found[name] = here
     return found
 
 
@@ -65,7 +67,7 @@ def write_report(directory: Path, console: Console) -> Report:
     """Analyses the bags of a run and writes the three files beside them.
 
     Args:
-        directory: of the run, or of a single bag; the files then go to the bag's parent.
+        directory: directory of the run, or of a single bag; the files then go to the bag's parent.
         console: prints the table of claims.
 
     Raises:
@@ -123,15 +125,15 @@ def render_page(
     metrics: Mapping[str, Any],
     tables: Sequence[Any] = (),
 ) -> str:
-    """The report as one HTML page.
+    """Renders the report as one HTML page.
 
     Args:
-        about: has a title, a paper and a summary.
-        claims: with verdicts.
+        about: object with a title, a paper and a summary.
+        claims: claims with verdicts.
         figures: PNG files and their captions.
-        parameters: by node.
-        metrics: as in metrics.json.
-        tables: each with a title, a header and rows.
+        parameters: parameters by node.
+        metrics: metrics as in metrics.json.
+        tables: tables with a title, a header and rows each.
     """
     template = jinja2.Template(Path(__file__).with_name("report.html").read_text(), autoescape=True)
     return template.render(

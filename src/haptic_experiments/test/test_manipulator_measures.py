@@ -11,7 +11,7 @@ from admittance_runs import F, M, T, bag_of, coulomb, drifting, five_bar, ideal_
 from haptic_core.commands import POSITION, VELOCITY
 from haptic_core.commands import Motion as Command
 from haptic_core.errors import HapticError
-from haptic_devices.five_bar import FiveBar, FiveBarParameters
+from haptic_devices.five_bar import FiveBar, FiveBarParameters, friction_analysis
 from haptic_experiments.experiments.friction_admittance import analyse
 from haptic_experiments.kit import manipulator
 from haptic_experiments.kit.manipulator import Motion, Run
@@ -178,15 +178,15 @@ def test_the_force_that_overcomes_joint_torques_does_their_work() -> None:
     random = np.random.default_rng(1)
     q = five_bar().geometry[4:6] + random.uniform(-0.4, 0.4, (20, 2))
     torque, rates = random.normal(0.0, 10.0, (20, 2)), random.normal(0.0, 1.0, (20, 2))
-    force = manipulator.forces_of_friction(five_bar(), q, torque)
-    velocity = np.einsum("nij,nj->ni", manipulator.jacobians(five_bar(), q), rates)
+    force = friction_analysis.tool_forces(five_bar(), q, torque)
+    velocity = np.einsum("nij,nj->ni", friction_analysis.tool_jacobians(five_bar(), q), rates)
     np.testing.assert_allclose(np.sum(force * velocity, axis=1), np.sum(torque * rates, axis=1), rtol=1e-9)
 
 
 def test_joint_friction_alone_is_not_isotropic() -> None:
     # at home the arms stand at a right angle, at 45 and 135 degrees: along y both joints turn at the same rate
     home, force = five_bar().geometry[4:6], five_bar().parameters.friction_coulomb / 0.3
-    found = manipulator.joint_friction_force(five_bar(), home, np.radians([90.0, 60.0, 44.0, 46.0]))
+    found = friction_analysis.coulomb_forces(five_bar(), home, np.radians([90.0, 60.0, 44.0, 46.0]))
     np.testing.assert_allclose(found[0], [0.0, np.sqrt(2.0) * force], atol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), np.sqrt(2.0) * force)
     np.testing.assert_allclose(found[1], found[3], rtol=1e-9)  # the same signs, the same force
@@ -206,7 +206,7 @@ def test_a_force_of_one_direction_and_a_share_of_the_joints_friction_are_found()
     more = np.where((motion.along[:, :1] > 0.9), 1.1, 1.0) * ideal_run().force
     found = manipulator.isotropy(ideal_run(), Motion.of(replace(ideal_run(), force=more)), five_bar(), M, coulomb())
     assert found.largest_deviation == pytest.approx(0.6, abs=0.15)
-    felt = manipulator.forces_of_friction(
+    felt = friction_analysis.tool_forces(
         five_bar(), ideal_run().joints, manipulator.friction_torque(five_bar(), ideal_run())
     )
     with_share = replace(ideal_run(), force=ideal_run().force + 0.05 * felt)

@@ -12,13 +12,13 @@ import pytest
 from admittance_runs import F, M, T, bag_of, drifting, five_bar, ideal_run, turned
 
 from haptic_bags.bags import Bag
+from haptic_devices.five_bar import friction_analysis
 from haptic_experiments.experiments import friction_admittance
-from haptic_experiments.experiments.friction_admittance import _claim_curve, analyse
+from haptic_experiments.experiments.friction_admittance import _assess_curve, analyse
 from haptic_experiments.kit import manipulator
 from haptic_experiments.kit.grip import Stability
 from haptic_experiments.kit.manipulator import Motion
 from haptic_experiments.kit.manipulator_case import Case
-from haptic_experiments.kit.results import Claims
 
 #: places of the claims in the report of one bag
 STRAIGHT, CURVE, REST, ISOTROPY, ANNIHILATION, MASS, MODEL_C, PARALLEL = range(8)
@@ -56,7 +56,7 @@ def test_the_ideal_run_shows_every_claim_that_it_reaches() -> None:
 def test_each_claim_fails_where_it_does_not_hold() -> None:
     motion = Motion.of(ideal_run())
     slides = ideal_run().during("slide")[:, None]
-    felt = manipulator.forces_of_friction(
+    felt = friction_analysis.tool_forces(
         five_bar(), ideal_run().joints, manipulator.friction_torque(five_bar(), ideal_run())
     )
     cases = {
@@ -181,6 +181,5 @@ def test_the_report_with_its_map() -> None:
 def test_the_curve_needs_at_least_95_percent_of_its_samples(share: float, shown: bool) -> None:
     curve = SimpleNamespace(mean_inward=1.0, mean_expected=1.0, median_slant=0.1, inward_share=share)
     curve.largest_inward = curve.largest_expected = curve.difference_rms = 1.0
-    claims, runs, case = Claims(), cast("Any", [SimpleNamespace(curve=curve)]), cast("Any", None)
-    _claim_curve(claims, case, runs)
-    assert claims[0].shown is shown and "(at least 95 %)" in claims[0].measured
+    measured, verdict = _assess_curve(cast("Any", curve))
+    assert verdict is shown and "(at least 95 %)" in measured

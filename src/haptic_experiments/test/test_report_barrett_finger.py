@@ -163,5 +163,5 @@ def test_a_run_that_ends_before_the_reversal_leaves_the_loading_unjudged(monkeyp
     run = made(tones)
     short = replace(run, run=SimpleNamespace(**{**vars(run.run), "time": run.time[: int(0.04 / PERIOD)]}))
     assert judged(monkeypatch, {"lagged": SOUND}, run)[0].shown is True
-    monkeypatch.setattr(barrett_finger, "_judge_driving", lambda *arguments: None)
+    monkeypatch.setattr(barrett_finger, "_claim_driving", lambda *arguments: None)
     assert judged(monkeypatch, {"lagged": SOUND}, short)[0].shown is None

@@ -14,10 +14,10 @@ from haptic_experiments.experiments.sliding_rod import (
     PERIODS,
     Peak,
     RunNumbers,
-    _judge_bags,
-    _judge_orders,
-    _judge_peaks,
-    _judge_stick,
+    _claim_bags,
+    _claim_orders,
+    _claim_peaks,
+    _claim_stick,
 )
 from haptic_experiments.kit.results import Claims
 
@@ -43,11 +43,11 @@ def numbers() -> Numbers:
 
 def verdicts(n: Numbers) -> dict[str, bool | None]:
     claims = Claims()
-    _judge_peaks(claims, n["peaks"])
+    _claim_peaks(claims, n["peaks"])
     impact: Any = SimpleNamespace(time=1e-3 * np.arange(4), force=n["force"], normal_velocity=n["normal_velocity"])
-    _judge_stick(claims, impact, n["sticks"])
-    _judge_orders(claims, n["errors"])
-    _judge_bags(claims, n["runs"])
+    _claim_stick(claims, impact, n["sticks"])
+    _claim_orders(claims, n["errors"])
+    _claim_bags(claims, n["runs"])
     return {claim.text: claim.shown for claim in claims}
 
 

@@ -14,7 +14,8 @@ from convex_contact.scenes.gear_spectrum import harmonic_bins, harmonic_power, s
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun, curve, runs_by_variant
 from haptic_experiments.kit.figures import Curve, Panel, mark, panels
-from haptic_experiments.kit.results import MERGED, OPTIONAL, Claims, Report, key
+from haptic_experiments.kit.results import MERGED, OPTIONAL, Claims, Report, Verdict, key
+from haptic_experiments.kit.signals import largest
 
 SCENE = "convex_contact.barrett_finger:barrett_finger"
 #: rotations of the motor per rotation of the proximal worm, and of the proximal link
@@ -106,7 +107,7 @@ class FingerRun:
     """The signals of one run, n ticks; torques are on the proximal worm's shaft about its axis, but for `gear`.
 
     Attributes:
-        run: all of it; scene: its numbers.
+        run: the recorded run; scene: its numbers.
         motor, worm, link, distal: angles (n,) [rad]; `distal` is that of the distal link on the proximal one.
         wheel, clutch: torques by contact with the proximal wheel and the proximal gear (n,) [N m].
         gear: torque of the pinion on the proximal gear (n,) [N m].
@@ -128,7 +129,7 @@ class FingerRun:
 
     @classmethod
     def of(cls, run: ContactRun) -> FingerRun:
-        """The signals of a run.
+        """Computes the signals of a run.
 
         Raises:
             HapticError: the run is of another world.
@@ -180,13 +181,13 @@ class FingerRun:
 
 
 def _angle(run: ContactRun, body: int, axis: int) -> np.ndarray:
-    """Of a body about an axis of the world, from 0 on (n,) [rad]."""
+    """Computes the continuous angle of a body about an axis of the world (n,) [rad]."""
     quaternion = run.orientation[:, body]
     return np.unwrap(2.0 * np.arctan2(quaternion[:, axis], quaternion[:, 3]))
 
 
 def _wrench(run: ContactRun, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
-    """Moment about the origin of b, and force, of a's contacts on b (n, 3) [N m], [N]."""
+    """Computes moment about the origin of b, and force, of a's contacts on b (n, 3) [N m], [N]."""
     moment, force = np.zeros((len(run.tick), 3)), np.zeros((len(run.tick), 3))
     for k, (contacts, chosen, sign) in enumerate(run.pairs(a, b)):
         f = sign * contacts.force[chosen]
@@ -196,7 +197,7 @@ def _wrench(run: ContactRun, a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def meshing(run: FingerRun) -> dict[str, float]:
-    """Frequencies at which teeth of the proximal drive meet, from the motor's mean speed while driving [Hz]."""
+    """Computes the meshing frequencies of the proximal drive from the motor's mean speed while driving [Hz]."""
     here = run.driving
     if here.stop - here.start < _DRIVEN:
         return {}
@@ -244,7 +245,7 @@ def _afterwards(run: FingerRun, free: int) -> Afterwards | None:
     if len(run.time[later]) <= 10:
         return None
     return Afterwards(
-        residual_torque=float(np.abs(run.wheel[later] + run.clutch[later]).max()),
+        residual_torque=largest(run.wheel[later] + run.clutch[later]),
         held_force=float(run.obstacle[later].mean()),
         drift=float(run.link[-1] - run.link[later][0]),
         distal_turned=float(run.distal[-1] - run.distal[free]),
@@ -252,15 +253,15 @@ def _afterwards(run: FingerRun, free: int) -> Afterwards | None:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: FingerRun.of(run) for name, run in runs_by_variant(bags).items()}
     numbers = {name: measure(run) for name, run in runs.items()}
     first = next((name for name in runs if runs[name].run.approximation != "similar"), next(iter(runs)))
     run, e, claims = runs[first], numbers[first], Claims()
-    _judge_loading(claims, run, e)
-    _judge_driving(claims, run, e)
-    _judge_breakaway(claims, run, e)
-    _judge_similar(claims, runs, numbers)
+    _claim_loading(claims, run, e)
+    _claim_driving(claims, run, e)
+    _claim_breakaway(claims, run, e)
+    _claim_similar(claims, runs, numbers)
     words = [
         f"{name} {e.mean_contacts:.0f} contacts, {e.mean_iterations:.1f} iterations, {1e3 * e.step:g} ms"
         for name, e in numbers.items()
@@ -269,7 +270,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return Report({"runs": numbers}, claims, lambda: _figure(runs, first), _CAPTION, {"contact": run.run.parameters})
 
 
-def _judge_loading(claims: Claims, run: FingerRun, e: Numbers) -> None:
+def _claim_loading(claims: Claims, run: FingerRun, e: Numbers) -> None:
     limit = WORM_RATIO * run.scene.loading_effort
     expected = run.scene.clutch_force(e.loading_torque)
     met = abs(e.held_torque / limit - 1.0) < 0.02 and abs(e.press / expected - 1.0) < 0.05
@@ -282,7 +283,7 @@ def _judge_loading(claims: Claims, run: FingerRun, e: Numbers) -> None:
     )
 
 
-def _judge_driving(claims: Claims, run: FingerRun, e: Numbers) -> None:
+def _claim_driving(claims: Claims, run: FingerRun, e: Numbers) -> None:
     hammering = (
         "The torques hammer as loads pass from tooth to tooth: the FFT has harmonics at the meshing frequencies."
     )
@@ -310,30 +311,30 @@ def _judge_driving(claims: Claims, run: FingerRun, e: Numbers) -> None:
     )
 
 
-def _judge_breakaway(claims: Claims, run: FingerRun, e: Numbers) -> None:
+def _claim_breakaway(claims: Claims, run: FingerRun, e: Numbers) -> None:
     text = (
         "Breakaway: the blocked clutch's torque grows until it exceeds the limit that loading reached; then the gear "
         "slips, unwinds and leaves the washer."
     )
-    torque, after = e.breakaway_torque, e.afterwards
+    then = "Then no net torque is on the worm; stiction holds it, the link stays, the distal joint goes on."
+    torque, after, too_short = e.breakaway_torque, e.afterwards, "not long enough after the breakaway"
     if torque is None:
-        shown = None if e.blocked is None else False
-        claims.say(text, "the clutch does not disengage in this run", shown)
-    else:
-        expected = run.scene.breakaway_torque(e.press)
-        claims.say(
-            text,
-            f"blocked at {e.blocked:.4f} s, largest torque {1e2 * torque:.3f} N cm "
-            f"(F (mu r - p/2 pi) = {1e2 * expected:.3f}, within 5 %; loading reached "
-            f"{1e2 * e.loading_torque:.3f}), free at {e.disengaged:.4f} s",
-            abs(torque / expected - 1.0) < 0.05,
-        )
-    text = "Then no net torque is on the worm; stiction holds it, the link stays, the distal joint goes on."
-    if torque is None or after is None:
-        claims.say(text, unless="not long enough after the breakaway")
+        claims.say(text, "the clutch does not disengage in this run", None if e.blocked is None else False)
+        claims.say(then, unless=too_short)
         return
+    expected = run.scene.breakaway_torque(e.press)
     claims.say(
         text,
+        f"blocked at {e.blocked:.4f} s, largest torque {1e2 * torque:.3f} N cm "
+        f"(F (mu r - p/2 pi) = {1e2 * expected:.3f}, within 5 %; loading reached "
+        f"{1e2 * e.loading_torque:.3f}), free at {e.disengaged:.4f} s",
+        abs(torque / expected - 1.0) < 0.05,
+    )
+    claims.assess(then, after, lambda after: _assess_after(after, torque), unless=too_short)
+
+
+def _assess_after(after: Afterwards, torque: float) -> Verdict:
+    return (
         f"at most {1e2 * after.residual_torque:.4f} N cm on the worm (limit 5 % of the breakaway); the obstacle "
         f"still bears {after.held_force:.2f} N, the link moves by {1e6 * after.drift:.1f} urad (limit 1000), the "
         f"distal joint by {after.distal_turned:.3f} rad",
@@ -341,7 +342,7 @@ def _judge_breakaway(claims: Claims, run: FingerRun, e: Numbers) -> None:
     )
 
 
-def _judge_similar(claims: Claims, runs: dict[str, FingerRun], numbers: dict[str, Numbers]) -> None:
+def _claim_similar(claims: Claims, runs: dict[str, FingerRun], numbers: dict[str, Numbers]) -> None:
     similar = [name for name, run in runs.items() if run.run.approximation == "similar"]
     driven = {name: (e.step, e.driving) for name, e in numbers.items() if isinstance(e.driving, Driving)}
     words = [

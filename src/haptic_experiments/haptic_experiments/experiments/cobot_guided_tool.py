@@ -1,8 +1,8 @@
 """Report of the guided tool: constraint, contact and friction node on an admittance display.
 
-Beside the run stands the same physics in one process: the same display and hand, the tool and the bodies that it pushes
-in one convex problem (`kit.guided_world`), without delay. The in-process graph of the three nodes stands beside it,
-too, so that its difference from the run is the effect of the messages.
+The run is compared with the same physics in one process: the same display and hand, the tool and the bodies that it
+pushes in one convex problem (`kit.guided_world`), without delay. It is also compared with the in-process graph of the
+three nodes; the difference of that graph from the run is the effect of the messages.
 """
 
 from __future__ import annotations
@@ -16,47 +16,31 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.composed import ComposedNumbers, SplitAndImplicit, latency_metrics, variation
+from haptic_experiments.kit import guided_run
+from haptic_experiments.kit.composed import ComposedNumbers, GraphPanel, SplitAndImplicit, latency_metrics, variation
 from haptic_experiments.kit.display import mechanism_of
 from haptic_experiments.kit.figures import Curve, Panel, shade
-from haptic_experiments.kit.guided_run import (
-    FIRST_PUSH,
-    Difference,
-    Energies,
-    GuidedRun,
-    Pushing,
-    Tool,
-    chatter,
-    coefficients,
-    difference,
-    energies,
-    implicit,
-    lighter,
-    rest,
-    split,
-)
+from haptic_experiments.kit.guided_run import FIRST_PUSH, Difference, Energies, GuidedRun, Pushing, Tool
 from haptic_experiments.kit.kept import kept
-from haptic_experiments.kit.node_graph import draw, latencies
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report, key
-from haptic_experiments.kit.signals import path_length
+from haptic_experiments.kit.signals import largest, path_length
 from haptic_experiments.kit.split_limit import BODY_MASS, NEAR, SplitLimit, limits
-from haptic_launch.experiments import load_experiment
 
 #: fraction by which friction over the guide's force may differ from the coefficient where it slides: rounding
 COEFFICIENT = 1e-9
-#: how far the reference may be from that of one implicit step: a tick at the fastest push of 0.15 m/s [m]
+#: largest distance of the reference from that of one implicit step: a tick at the fastest push of 0.15 m/s [m]
 APART = 1.5e-4
-#: how far a body may be from that one's in the end: this fraction of its path, or this [m]
+#: largest distance of a body from its position by one implicit step in the end: this fraction of its path, or this [m]
 BODY_SHARE, BODY = 0.02, 2e-4
-#: energy that the delay may make, as a fraction of what contacts and friction took
+#: largest energy that the delay makes, as a fraction of the energy that contacts and friction took
 MADE = 0.02
-#: resting pressed, contact and friction may vary so from tick to tick: sensor noise of 0.02 N through the tool [N]
+#: largest variation of contact and friction from tick to tick at rest: sensor noise of 0.02 N through the tool [N]
 CHATTER = 0.05
 #: residual of the guide [m]
 RESIDUAL = 1e-12
-#: contact may vary with a lighter tool by so many times what it does in one implicit step
+#: variation of the contact with a lighter tool that counts as hammering, over that in one implicit step
 HAMMERS = 2.0
-#: the lightest tool that pushes quietly, over the run's
+#: mass of the lightest tool that pushes quietly, over the run's
 LIGHTEST = 0.5
 
 
@@ -93,26 +77,11 @@ class RunNumbers(ComposedNumbers):
     against_implicit: Difference
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        runs: Numbers by run.
-        limits: The lightest tools that push a body quietly.
-        lighter: Tools of several masses, the run's first.
-    """
-
-    runs: dict[str, RunNumbers]
-    limits: list[SplitLimit]
-    lighter: list[Tool]
-
-
 # --- report -------------------------------------------------------------------------------------------------------
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
     numbers: dict[str, RunNumbers] = {}
     claims = Claims()
     runs: dict[str, tuple[GuidedRun, Pushing]] = {}
@@ -121,23 +90,23 @@ def analyse(bags: dict[str, Bag]) -> Report:
     study = kept(limits, period)
     for name, bag in bags.items():
         run = GuidedRun.from_bag(bag)
-        one_step, nodes = kept(implicit, bag, len(run.time)), kept(split, bag, len(run.time))
-        pressing, did = rest(run), run.did
+        one_step, nodes = kept(guided_run.implicit, bag, len(run.time)), kept(guided_run.split, bag, len(run.time))
+        pressing, did = guided_run.rest(run), run.did
         numbers[name] = RunNumbers(
             ticks=len(run.time),
             missed_ticks=run.missed,
-            residual=float(np.abs(run.residual).max()),
+            residual=largest(run.residual),
             surface=(float(did.surface.min()), float(did.surface.max())),
             largest_contact=float(np.linalg.norm(did.contact, axis=1).max()),
-            coefficient=coefficients(run),
+            coefficient=guided_run.coefficients(run),
             path_length=dict(zip(run.names, path_length(did.bodies).tolist(), strict=True)),
-            energy=energies(did, late=1),
-            energy_implicit=energies(one_step, late=0),
+            energy=guided_run.energies(did, late=1),
+            energy_implicit=guided_run.energies(one_step, late=0),
             kinetic_energy=float(run.kinetic_energy.max()),
-            chatter=chatter(did, pressing),
-            chatter_implicit=chatter(one_step, pressing),
-            against_split=difference(did, nodes),
-            against_implicit=difference(did, one_step),
+            chatter=guided_run.chatter(did, pressing),
+            chatter_implicit=guided_run.chatter(one_step, pressing),
+            against_split=guided_run.difference(did, nodes),
+            against_implicit=guided_run.difference(did, one_step),
             latency_p50_p99=latency_metrics(bag),
             step_time=SplitAndImplicit(nodes.step_time, one_step.step_time),
         )
@@ -147,10 +116,11 @@ def analyse(bags: dict[str, Bag]) -> Report:
     ticks = min(round(FIRST_PUSH / period), len(run.time))
     mass = mechanism_of(first.parameters("constraints")).parameters["mass"]
     own = Tool(mass, variation(run.did.contact[:ticks]), variation(one_step.contact[:ticks]))
-    tools = [own, *kept(lighter, first, ticks)]
+    tools = [own, *kept(guided_run.lighter, first, ticks)]
     _study_claims(claims, study, tools)
     parameters = {source: first.parameters(source) for source in ("constraints", "contact", "friction")}
-    return Report(Numbers(numbers, study, tools), claims, lambda: _figure(runs, first), _CAPTION, parameters)
+    found = {"runs": numbers, "limits": study, "lighter": tools}
+    return Report(found, claims, lambda: _figure(runs, first), _CAPTION, parameters)
 
 
 def _claims(claims: Claims, name: str, run: GuidedRun, n: RunNumbers, bag: Bag) -> None:
@@ -177,7 +147,7 @@ def _claims(claims: Claims, name: str, run: GuidedRun, n: RunNumbers, bag: Bag) 
         CHATTER,
         "N",
         about=f"they vary from tick to tick in one implicit step by {n.chatter_implicit:.4f} N, here by",
-        unless="" if rest(run).any() else "the tool did not rest",
+        unless="" if guided_run.rest(run).any() else "the tool did not rest",
     )
     apart = {"reference [µm]": (1e6 * one_step.motion, 1e6 * APART)}
     for body, end in zip(run.names, one_step.bodies_end, strict=True):
@@ -234,7 +204,7 @@ _CAPTION = (
 def _figure(runs: dict[str, tuple[GuidedRun, Pushing]], bag: Bag) -> Figure:
     figure = Figure(figsize=(13, 13), layout="constrained")
     grid = figure.add_gridspec(4, 2, height_ratios=(4, 2, 2, 2), width_ratios=(1.0, 1.3))
-    draw(figure.add_subplot(grid[0, :]), load_experiment(bag.custom["experiment"]).graph, latencies(bag))
+    GraphPanel.of(bag).draw(figure.add_subplot(grid[0, :]))
     first, one_step = next(iter(runs.values()))
     origin = np.array(bag.parameters("constraints")["world_position"])
     _draw_table(figure.add_subplot(grid[1:, 0]), first, one_step, origin)
@@ -266,11 +236,11 @@ def _draw_table(axes: Axes, run: GuidedRun, implicit: Pushing, origin: np.ndarra
     for i, name in enumerate(run.names):
         if not moved[i] or np.abs(run.did.bodies[:, i, :2] + origin[:2] - run.did.position[:, :2]).max() < 1e-3:
             continue
-        way, due = (1e3 * (did.bodies[:, i, :2] + origin[:2]) for did in (run.did, implicit))
-        (line,) = axes.plot(*way.T, linewidth=1.0, label=name)
+        path, due = (1e3 * (did.bodies[:, i, :2] + origin[:2]) for did in (run.did, implicit))
+        (line,) = axes.plot(*path.T, linewidth=1.0, label=name)
         axes.plot(*due.T, ":", color=line.get_color(), linewidth=1.5)
-        axes.plot(*way[0], marker="s", markersize=9, markerfacecolor="none", color=line.get_color())
-        axes.plot(*way[-1], marker="s", markersize=9, color=line.get_color())
+        axes.plot(*path[0], marker="s", markersize=9, markerfacecolor="none", color=line.get_color())
+        axes.plot(*path[-1], marker="s", markersize=9, color=line.get_color())
     axes.set(xlabel="x (mm)", ylabel="y (mm)", title="seen from above")
     axes.set_aspect("equal")
     axes.legend(fontsize=8)

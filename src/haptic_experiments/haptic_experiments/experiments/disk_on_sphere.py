@@ -12,17 +12,10 @@ from mpl_toolkits.mplot3d import Axes3D
 from admittance_constraints import DiskOnSphere
 from admittance_constraints.mechanisms.disk_on_sphere import SphereDeviation
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.display import (
-    COUNTS,
-    IMPEDANCE_LIMIT,
-    DisplayNumbers,
-    DisplayRun,
-    ToolPath,
-    display_report,
-    signal_panel,
-)
+from haptic_experiments.kit import display
+from haptic_experiments.kit.display import COUNTS, IMPEDANCE_LIMIT, DisplayNumbers, DisplayRun, ToolPath
 from haptic_experiments.kit.figures import Panel, panels
-from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report
+from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report, Verdict
 from haptic_experiments.kit.signals import Spread
 
 #: force along the normal that counts as large [N]
@@ -40,10 +33,10 @@ class Numbers:
     """Numbers of one run, of the measured tool and (`true_...`) of the true one.
 
     Attributes:
-        common: Those of every mechanism.
+        common: Numbers of every mechanism's report.
         radial, true_radial: Deviation from the sphere's surface [m].
         tangent, true_tangent: Angle between the disk's axis and the sphere's normal [rad].
-        orientation: How the node integrates the orientation.
+        orientation: Orientation that the node integrates: a quaternion, or angles.
         largest_tilt: Largest angle of the disk from the vertical [rad].
         passed_pole_within: Smallest such angle between two times of being down [rad]; None without.
         push, pull: Smallest and largest force along the normal, outward positive [N].
@@ -66,13 +59,13 @@ class Numbers:
 
 
 def deviation(run: DisplayRun, path: ToolPath) -> SphereDeviation:
-    """Deviation of a motion from the sphere."""
+    """Computes the deviation of a motion from the sphere."""
     assert isinstance(run.mechanism, DiskOnSphere)
     return run.mechanism.deviation(path.position, path.rotation.as_matrix())
 
 
 def normal_force(run: DisplayRun) -> np.ndarray:
-    """Measured force along the sphere's normal, outward positive [N], shape (n,)."""
+    """Computes the measured force along the sphere's normal, outward positive [N], shape (n,)."""
     return np.asarray(np.sum(run.wrench[:, :3] * deviation(run, run.measured).normal, axis=1))
 
 
@@ -98,12 +91,17 @@ def measure(run: DisplayRun) -> Numbers:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
-    return display_report(bags, DiskOnSphere, measure, _judge, _figure, _CAPTION)
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
+    return display.display_report(bags, DiskOnSphere, measure, _claims, _figure, _CAPTION)
 
 
-def _judge(claims: Claims, n: Numbers) -> None:
-    _judge_radial(claims, n)
+def _claims(claims: Claims, n: Numbers) -> None:
+    claims.assess(
+        "Small radial error even during the application of a large radial force (Fig. 11A, C).",
+        n.radial_under_force,
+        lambda under: _assess_radial(n, under),
+        unless=f"no force above {LARGE_FORCE:g} N along the normal",
+    )
     tangent = n.tangent
     claims.say(
         "The disk stays tangent to the sphere (Fig. 11B).",
@@ -112,19 +110,14 @@ def _judge(claims: Claims, n: Numbers) -> None:
         f"count is {1e3 * n.common.angle_resolution:g} mrad; true largest {1e3 * n.true_tangent.largest:.2g} mrad",
         tangent.largest < TANGENT_LIMIT,
     )
-    _judge_pole(claims, n)
+    _claim_pole(claims, n)
 
 
-def _judge_radial(claims: Claims, n: Numbers) -> None:
-    text = "Small radial error even during the application of a large radial force (Fig. 11A, C)."
-    under, without = n.radial_under_force, n.radial_without_force
-    if under is None:
-        claims.say(text, unless=f"no force above {LARGE_FORCE:g} N along the normal")
-        return
-    stiffness, count = LARGE_FORCE / max(under.largest, 1e-9), n.common.position_resolution
+def _assess_radial(n: Numbers, under: Spread) -> Verdict:
+    without, count = n.radial_without_force, n.common.position_resolution
+    stiffness = LARGE_FORCE / max(under.largest, 1e-9)
     quiet = f", without force {1e6 * without.rms:.2g} µm RMS" if without else ""
-    claims.say(
-        text,
+    return (
         f"up to {max(-n.push, 0.0):.1f} N inwards, {max(n.pull, 0.0):.1f} N outwards; radial error above "
         f"{LARGE_FORCE:g} N: {1e6 * under.rms:.2g} µm RMS (limit {COUNTS:g} counts of {1e6 * count:g} µm, "
         f"{AFTER_DATA}), largest {1e6 * under.largest:.2g} µm (limit {1e-3 * IMPEDANCE_LIMIT:g} kN/m){quiet}; true "
@@ -133,7 +126,7 @@ def _judge_radial(claims: Claims, n: Numbers) -> None:
     )
 
 
-def _judge_pole(claims: Claims, n: Numbers) -> None:
+def _claim_pole(claims: Claims, n: Numbers) -> None:
     within, lowest, refused = n.passed_pole_within, f"{np.degrees(n.largest_tilt):.0f}°", n.common.refused_ticks
     unless = ""
     if n.orientation != "quaternion":
@@ -161,10 +154,10 @@ _CAPTION = (
 def _figure(run: DisplayRun) -> Figure:
     measured = deviation(run, run.measured)
     return panels(
-        signal_panel(run, "A: deviation from the sphere (µm)", 1e6 * measured.radial),
-        signal_panel(run, "B: error of tangency (mrad)", 1e3 * measured.tangency),
-        signal_panel(run, "C: force along the normal (N)", normal_force(run)),
-        signal_panel(run, "distance from the reference (mm)", 1e3 * run.tracking_error),
+        display.signal_panel(run, "A: deviation from the sphere (µm)", 1e6 * measured.radial),
+        display.signal_panel(run, "B: error of tangency (mrad)", 1e3 * measured.tangency),
+        display.signal_panel(run, "C: force along the normal (N)", normal_force(run)),
+        display.signal_panel(run, "distance from the reference (mm)", 1e3 * run.tracking_error),
         left=Panel("y (mm)", [], "x (mm)", extra=partial(_draw_sphere, run=run)),
         size=(13, 9),
         per_subplot_kw={"left": {"projection": "3d"}},

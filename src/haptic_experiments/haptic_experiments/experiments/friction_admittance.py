@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,14 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from haptic_bags.bags import Bag
+from haptic_devices.five_bar.friction_analysis import coulomb_forces
 from haptic_experiments.kit import manipulator
-from haptic_experiments.kit.figures import legend_or_note
+from haptic_experiments.kit.figures import legend_or_note, make_room
 from haptic_experiments.kit.grip import Stability, claim_mass, draw_map, stability
 from haptic_experiments.kit.manipulator import Run
 from haptic_experiments.kit.manipulator_case import COMPENSATIONS, Case, RunNumbers
-from haptic_experiments.kit.planar import draw_path, draw_position_and_force, joint_legend
-from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
+from haptic_experiments.kit.planar import draw_path, draw_position_and_force, joint_legend, reported_parameters
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report, Verdict
 from haptic_experiments.kit.signals import worst
 from haptic_friction.factory import breakaway_parameter
 from haptic_friction.reference.motions import noise_drift
@@ -26,50 +26,33 @@ from haptic_friction.reference.motions import noise_drift
 # straight motion (SHORTEST_REST, STRAIGHT_TIME of manipulator.py) were changed after first runs: in rests of 0.6 s
 # hysteresis passed for a drift of 2 to 3 um.
 
-#: a person notices a change of force from about 7 % on (Jones 1989): by which share of F the rendered force may be off
+#: largest error of the rendered force, as a fraction of F: a person notices a change of about 7 % (Jones 1989)
 _FORCE_SHARE = 0.07
 #: largest angle between force and straight motion (95 %): a sixth of F across, to the eye still along [rad]
 _ALONG_ANGLE = np.radians(10.0)
-#: share of a curve's samples in which the force is slanted to the inside
+#: fraction of a curve's samples in which the force is slanted to the inside
 _INWARD_SHARE = 0.95
-#: a feedforward of friction is worth its name if it takes half of the friction away
+#: largest fraction of the friction that a compensation leaves
 _COMPENSATED_SHARE = 0.5
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        encoder_count_at_tool: Largest displacement of the tool by one count [m]; None if the device is not known.
-        stability: Stability of the held grip; None without a device or a hand.
-        runs: Numbers by bag.
-    """
-
-    encoder_count_at_tool: float | None
-    stability: Stability | None
-    runs: dict[str, RunNumbers]
-
-
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
     cases = {name: Case.of(bag) for name, bag in bags.items()}
     runs = {name: case.measure() for name, case in cases.items()}
     first = next(iter(cases.values()))
     count = encoder_count(first)
     found = stability(first.device, first.hand, first.settings)
-    numbers = Numbers(count, found, runs)
+    numbers = {"encoder_count_at_tool": count, "stability": found, "runs": runs}
     claims = _claims(first, list(runs.values()), count)
     claim_mass(claims, found, [result.shaking for result in runs.values()])
     _claim_compensations(claims, list(runs.values()))
-    description = next(iter(bags.values())).started("device")
-    parameters = {"friction": first.friction, "device": first.node}
-    parameters |= {name: description[name] for name in ("device", "hand") if description.get(name)}
-    return Report(numbers, claims, lambda: _figure(cases, numbers), _CAPTION, parameters)
+    parameters = reported_parameters(next(iter(bags.values())))
+    return Report(numbers, claims, lambda: _figure(cases, runs, found), _CAPTION, parameters)
 
 
 def encoder_count(case: Case) -> float | None:
-    """What one count of one encoder moves the tool by [m], at most."""
+    """Computes the largest displacement of the tool by one count of one encoder [m]; None for an unknown device."""
     if case.device is None:
         return None
     p = case.device.parameters
@@ -80,13 +63,19 @@ def encoder_count(case: Case) -> float | None:
 
 
 def _claims(case: Case, runs: list[RunNumbers], count: float | None) -> Claims:
-    """The claims about a mass that slides by model A."""
+    """Makes the claims about a mass that slides by model A."""
     claims = Claims()
     _claim_straight(claims, case, runs)
-    _claim_curve(claims, case, runs)
+    claims.assess(
+        "In the curve the force is slanted to the inside, by the centrifugal force M v²/R (Fig. 16, d-e).",
+        worst((result.curve for result in runs), lambda part: part.difference_rms),
+        _assess_curve,
+        unless="no curve",
+    )
     for result in runs:
         _claim_rest(claims, case, result, count)
-    _claim_joint_friction(claims, case, runs)
+    _claim_isotropy(claims, case, runs)
+    _claim_annihilation(claims, case, runs)
     if not case.is_of_the_paper:
         p = case.friction
         words = f"model {p['model']}, law {p['law']}, F = {p['friction_force']:g} N"
@@ -115,15 +104,9 @@ def _claim_straight(claims: Claims, case: Case, runs: list[RunNumbers]) -> None:
     )
 
 
-def _claim_curve(claims: Claims, case: Case, runs: list[RunNumbers]) -> None:
-    text = "In the curve the force is slanted to the inside, by the centrifugal force M v²/R (Fig. 16, d-e)."
-    curve = worst((result.curve for result in runs), lambda part: part.difference_rms)
-    if curve is None:
-        claims.say(text, unless="no curve")
-        return
+def _assess_curve(curve: manipulator.Curved) -> Verdict:
     off = abs(curve.mean_inward / curve.mean_expected - 1.0) if curve.mean_expected else np.inf
-    claims.say(
-        text,
+    return (
         f"slanted by {np.degrees(curve.median_slant):.0f}° (median), to the inside in "
         f"{100 * curve.inward_share:.0f} % of the samples (at least {100 * _INWARD_SHARE:g} %); component towards "
         f"the inside {curve.mean_inward:.2f} N on average, M v²/R {curve.mean_expected:.2f} N (within "
@@ -162,26 +145,28 @@ def _claim_rest(claims: Claims, case: Case, result: RunNumbers, count: float | N
     )
 
 
-def _claim_joint_friction(claims: Claims, case: Case, runs: list[RunNumbers]) -> None:
-    force = case.friction["friction_force"]
-    limit = _FORCE_SHARE * force
+def _claim_isotropy(claims: Claims, case: Case, runs: list[RunNumbers]) -> None:
+    limit = _FORCE_SHARE * case.friction["friction_force"]
     text = "The force is isotropic and homogeneous, although that of the joints' friction would not be."
-    parts = [result.isotropy for result in runs]
-    found = worst(parts, lambda part: part.largest_deviation)
+    found = worst((result.isotropy for result in runs), lambda part: part.largest_deviation)
     if found is None or found.joint_friction is None or len(found.sectors) < 4:
         claims.say(text, unless="not enough directions of motion")
-    else:
-        sizes, (low, high) = [sector[1] for sector in found.sectors], found.joint_friction.along
-        claims.say(
-            text,
-            f"|h - M a| is {min(sizes):.2f} to {max(sizes):.2f} N in {len(sizes)} sectors of 30°, at most "
-            f"{found.largest_deviation:.3f} N off the law (limit {limit:.2g} N); the joints' Coulomb friction alone "
-            f"would ask for {low:.0f} to {high:.0f} N along the motion, up to "
-            f"{np.degrees(found.joint_friction.angle):.0f}° beside it, by direction and place",
-            found.largest_deviation < limit and high / low > 1.0 + 2.0 * _FORCE_SHARE,
-        )
+        return
+    sizes, (low, high) = [sector[1] for sector in found.sectors], found.joint_friction.along
+    claims.say(
+        text,
+        f"|h - M a| is {min(sizes):.2f} to {max(sizes):.2f} N in {len(sizes)} sectors of 30°, at most "
+        f"{found.largest_deviation:.3f} N off the law (limit {limit:.2g} N); the joints' Coulomb friction alone "
+        f"would ask for {low:.0f} to {high:.0f} N along the motion, up to "
+        f"{np.degrees(found.joint_friction.angle):.0f}° beside it, by direction and place",
+        found.largest_deviation < limit and high / low > 1.0 + 2.0 * _FORCE_SHARE,
+    )
+
+
+def _claim_annihilation(claims: Claims, case: Case, runs: list[RunNumbers]) -> None:
+    limit = _FORCE_SHARE * case.friction["friction_force"]
     text = "The joint friction torque is almost totally annihilated by the stiff PID servo."
-    joints = worst((part.joint_friction for part in parts if part is not None), lambda part: part.share)
+    joints = worst((r.isotropy.joint_friction for r in runs if r.isotropy is not None), lambda part: part.share)
     error = worst((result.joints for result in runs), lambda part: part.tracking_rms)
     if joints is None or error is None:
         claims.say(text, unless="no motion")
@@ -198,7 +183,7 @@ def _claim_joint_friction(claims: Claims, case: Case, runs: list[RunNumbers]) ->
 
 
 def _claim_compensations(claims: Claims, runs: list[RunNumbers]) -> None:
-    """Section VI: each compensation against the run without one at the same delay."""
+    """Adds the claims of section VI: each compensation against the run without one at the same delay."""
     known = [(r.compensation, r.command_delay_ticks, r.joints) for r in runs if r.joints is not None]
     bare_at = {delay: joints for kind, delay, joints in reversed(known) if kind == "none"}
     for kind, name in (("model_c", "one model C a joint"), ("parallel", "models C in parallel")):
@@ -240,7 +225,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def _figure(cases: dict[str, Case], numbers: Numbers) -> Figure:
+def _figure(cases: dict[str, Case], runs: dict[str, RunNumbers], found: Stability | None) -> Figure:
     figure = Figure(figsize=(14, 15), layout="constrained")
     rows: list[Any] = [
         ["path", "path", "map"],
@@ -253,15 +238,15 @@ def _figure(cases: dict[str, Case], numbers: Numbers) -> Figure:
     )
     first = next(iter(cases.values()))
     _draw_path(axes["path"], first.run)
-    draw_map(axes["map"], first.device, first.hand, first.settings, numbers.stability)
+    draw_map(axes["map"], first.device, first.hand, first.settings, found)
     _draw_time(axes["time"], first)
     _draw_joints(axes["friction"], axes["error"], cases)
-    _draw_directions(axes["polar"], first, next(iter(numbers.runs.values())).isotropy)
+    _draw_directions(axes["polar"], first, next(iter(runs.values())).isotropy)
     return figure
 
 
 def _letters(run: Run) -> list[tuple[str, float]]:
-    """Letters and the times at which the motion is there; a rest is at its start."""
+    """Finds the letters and the times at which the motion reaches them; a rest is at its start."""
     found: dict[str, float] = {}
     for phase in run.reached():
         begin, _, end = phase["name"].partition("-")
@@ -288,8 +273,7 @@ def _draw_time(axes: Axes, case: Case) -> None:
     run, limit = case.run, case.friction["friction_force"]
     force = draw_position_and_force(axes, run, "h", 0.9)
     axes.set(title="measured position and force (Fig. 17)", xlim=(run.time[0], run.time[-1]))
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, high + 0.15 * (high - low))
+    make_room(axes, 0.15)
     force.axhline(limit, color="0.6", linestyle=":", linewidth=1.2, label=f"F = {limit:g} N")
     force.set_ylim(0.0, 1.25 * max(float(np.linalg.norm(run.force, axis=1).max()), limit, 1.0))
     for phase in run.reached():
@@ -301,7 +285,7 @@ def _draw_time(axes: Axes, case: Case) -> None:
 
 
 def _draw_joints(friction: Axes, error: Axes, cases: dict[str, Case]) -> None:
-    """One line for each kind of compensation, the last run of a kind: with delay where there is one."""
+    """Draws one line for each kind of compensation, the last run of a kind: with delay where there is one."""
     kinds = {case.compensation: case for case in cases.values() if case.device is not None}
     for kind, case in kinds.items():
         assert case.device is not None
@@ -319,8 +303,7 @@ def _draw_joints(friction: Axes, error: Axes, cases: dict[str, Case]) -> None:
     for axes in (friction, error):
         axes.margins(x=0.0)
         if kinds:
-            low, high = axes.get_ylim()
-            axes.set_ylim(low, high + 0.25 * (high - low))
+            make_room(axes)
         legend_or_note(axes, "the device is not known", loc="upper right", ncols=3, fontsize=9)
 
 
@@ -330,7 +313,7 @@ def _draw_directions(axes: Any, case: Case, isotropy: manipulator.Isotropy | Non
     axes.plot(sectors[:, 0], sectors[:, 1], "ko", ms=5, label="rendered, |h - M a|")
     if case.device is not None:
         angle = np.linspace(0.0, 2.0 * np.pi, 361)
-        forces = manipulator.joint_friction_force(case.device, case.run.joints[0], angle)
+        forces = coulomb_forces(case.device, case.run.joints[0], angle)
         along = np.sum(forces * np.column_stack((np.cos(angle), np.sin(angle))), axis=1)
         axes.plot(angle, along, color="tab:red", linewidth=1.2, label="joints' friction alone, along the motion")
     axes.set_rmin(0.0)

@@ -18,7 +18,7 @@ from haptic_bags.bags import Bag
 from haptic_experiments.kit.comparison import ScriptedRun
 from haptic_experiments.kit.drift import ModelNumbers, RunNumbers, costs, measure, position
 from haptic_experiments.kit.figures import legend_or_note
-from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report, Verdict
 from haptic_friction.reference.drift import FLIP_RATIO, ROUGHNESS_RATIO
 
 #: displacement [m] that is left after unloading from which on a model counts as drifting: far above rounding (below
@@ -36,10 +36,11 @@ _PROPOSED = ("A", "C", "D")
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: ScriptedRun.from_bag(bag) for name, bag in bags.items()}
     numbers = {name: measure(run) for name, run in runs.items()}
-    drifting, stopping = _first(numbers, "drift"), _first(numbers, "stop")
+    # the first run of each kind, if there is one
+    drifting, stopping = (next((n for n in numbers if numbers[n].kind == kind), "") for kind in ("drift", "stop"))
     first = next(iter(runs.values()))
     claims = _claims(Evidence("drift", numbers.get(drifting)), Evidence("stop", numbers.get(stopping)))
     cost = costs(first)
@@ -50,22 +51,15 @@ def analyse(bags: dict[str, Bag]) -> Report:
     )
 
 
-def _first(numbers: dict[str, RunNumbers], kind: str) -> str:
-    """Name of the first run of a kind; empty if there is none."""
-    return next((name for name, run in numbers.items() if run.kind == kind), "")
-
-
 # Claims
 
 Results = dict[str, ModelNumbers]  # by label of the column
-#: makes words about the results of some models in a run, and the verdict
-Verdict = Callable[[RunNumbers, Results], tuple[str, bool | None]]
 _NO_MODEL = "the run does not have the model"
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The run of one kind, as far as it can judge claims.
+    """The run of one kind, as far as it reaches the claims.
 
     Attributes:
         kind: Kind of the run, drift or stop.
@@ -76,14 +70,14 @@ class Evidence:
     run: RunNumbers | None
 
     def of(self, *models: str) -> Results:
-        """Results of some models; empty if the run cannot judge them."""
+        """Returns the results of some models; none if the run does not reach the claims."""
         if self.run is None or self.missing:
             return {}
         return {name: result for name, result in self.run.models.items() if result.model in models}
 
     @property
     def missing(self) -> str:
-        """Reason why the run judges nothing; empty if it can."""
+        """Reason why the run does not reach the claims; empty if it does."""
         if self.run is None:
             return f"no run that shows a {self.kind}"
         if not self.run.load_below_friction_force:
@@ -92,13 +86,11 @@ class Evidence:
             return f"the run ends before the {'load is taken away' if self.kind == 'drift' else 'mass rests'}"
         return ""
 
-    def judge(self, claims: Claims, text: str, verdict: Verdict, *models: str) -> None:
+    def claim(self, claims: Claims, text: str, verdict: Callable[[RunNumbers, Results], Verdict], *models: str) -> None:
         """Adds a claim about some models."""
-        found = self.of(*models)
-        if self.run is None or not found:
-            claims.say(text, unless=self.missing or _NO_MODEL)
-        else:
-            claims.say(text, *verdict(self.run, found))
+        run, found = self.run, self.of(*models)
+        shown = run if found else None
+        claims.assess(text, shown, lambda run: verdict(run, found), unless=self.missing or _NO_MODEL)
 
 
 def _claims(drift: Evidence, stop: Evidence) -> Claims:
@@ -106,27 +98,27 @@ def _claims(drift: Evidence, stop: Evidence) -> Claims:
     text = (
         "Models A, C (with a mass, Fig. 12(b)) and D do not drift under a force that fluctuates below F (III-A to D)."
     )
-    drift.judge(claims, text, _no_drift, *_PROPOSED)
-    drift.judge(claims, "Models A, C and D do not chatter (III).", _no_chatter, *_PROPOSED)
+    drift.claim(claims, text, _no_drift, *_PROPOSED)
+    drift.claim(claims, "Models A, C and D do not chatter (III).", _no_chatter, *_PROPOSED)
     text = "What Karnopp's model (3) does depends on the threshold ε (II-A)."
-    stop.judge(claims, text, lambda _, found: _threshold(found, drift.of("karnopp")), "karnopp")
+    stop.claim(claims, text, lambda _, found: _threshold(found, drift.of("karnopp")), "karnopp")
     text = "Quinn's model (4) drifts or chatters, depending on its threshold (II-A)."
-    drift.judge(claims, text, _drift_or_chatter, "quinn")
+    drift.claim(claims, text, _drift_or_chatter, "quinn")
     text = "Friction that is viscous below a threshold (5) does not hold a force: it creeps, or chatters (II-A)."
-    drift.judge(claims, text, _creep, "regularized_coulomb")
+    drift.claim(claims, text, _creep, "regularized_coulomb")
     text = "Coulomb friction (6) taken explicitly chatters and drifts (II-A)."
-    drift.judge(claims, text, _drift_or_chatter, "explicit_coulomb")
-    drift.judge(claims, "Dahl's model drifts without bound (II-B).", _drift_or_chatter, "dahl")
-    drift.judge(claims, "The LuGre model drifts (II-B).", _drift_or_chatter, "lugre")
+    drift.claim(claims, text, _drift_or_chatter, "explicit_coulomb")
+    drift.claim(claims, "Dahl's model drifts without bound (II-B).", _drift_or_chatter, "dahl")
+    drift.claim(claims, "The LuGre model drifts (II-B).", _drift_or_chatter, "lugre")
     text = "Later models (here the elastoplastic one) remove the drift of LuGre's (II-B)."
-    drift.judge(claims, text, _elastoplastic, "elastoplastic", "lugre")
+    drift.claim(claims, text, _elastoplastic, "elastoplastic", "lugre")
     text = "A spring without damping (Hayward and Armstrong) is prone to oscillations in static friction (II-B)."
-    stop.judge(claims, text, lambda run, found: _oscillation(run, found, stop.of("C", "D")), "hayward_armstrong")
+    stop.claim(claims, text, lambda run, found: _oscillation(run, found, stop.of("C", "D")), "hayward_armstrong")
     return claims
 
 
 def metres(value: float) -> str:
-    """A length in words."""
+    """Writes a length in words."""
     size = abs(value)
     if size < _ROUNDING:
         return f"below {_ROUNDING:g} m" if size else "0 m exactly"
@@ -144,7 +136,7 @@ def _drifts(result: ModelNumbers) -> bool:
     return bool(abs(result.motion.residual_displacement) > _DRIFT)
 
 
-def _no_drift(run: RunNumbers, found: Results) -> tuple[str, bool]:
+def _no_drift(run: RunNumbers, found: Results) -> Verdict:
     parts = [f"{name} {_left(result)}" for name, result in found.items()]
     words = (
         f"left after {run.about.load_duration:.3g} s of load up to {run.largest_load:.3g} N (F = "
@@ -153,13 +145,13 @@ def _no_drift(run: RunNumbers, found: Results) -> tuple[str, bool]:
     return words, not any(map(_drifts, found.values()))
 
 
-def _no_chatter(run: RunNumbers, found: Results) -> tuple[str, bool | None]:
+def _no_chatter(run: RunNumbers, found: Results) -> Verdict:
     if all(result.motion.chatters is None for result in found.values()):
         return "no load", None
     parts = [
-        f"{name} {drift.roughness_over_load:.3g} times as rough as the load, {drift.sign_flips_per_second:.0f} sign "
-        "flips/s"
-        for name, drift in ((name, result.motion) for name, result in found.items())
+        f"{name} {result.motion.roughness_over_load:.3g} times as rough as the load, "
+        f"{result.motion.sign_flips_per_second:.0f} sign flips/s"
+        for name, result in found.items()
     ]
     words = (
         f"friction force (second differences): {'; '.join(parts)}; the load itself flips "
@@ -169,7 +161,7 @@ def _no_chatter(run: RunNumbers, found: Results) -> tuple[str, bool | None]:
     return words, not any(result.motion.chatters for result in found.values())
 
 
-def _threshold(found: Results, held: Results) -> tuple[str, bool | None]:
+def _threshold(found: Results, held: Results) -> Verdict:
     if len(found) < 2:
         return "only one threshold in this run", None
     parts = [f"{r.motion.largest_speed:.2g} m/s with ε = {r.velocity_threshold:g} m/s" for r in found.values()]
@@ -180,8 +172,8 @@ def _threshold(found: Results, held: Results) -> tuple[str, bool | None]:
     return words, max(speeds) - min(speeds) > _CREEP
 
 
-def _drift_or_chatter(run: RunNumbers, found: Results) -> tuple[str, bool]:
-    """A model that drifts or chatters with at least one of its choices of parameters."""
+def _drift_or_chatter(run: RunNumbers, found: Results) -> Verdict:
+    """Shows that a model drifts or chatters with at least one of its choices of parameters."""
     parts = []
     for name, result in found.items():
         rough = result.motion.roughness_over_load
@@ -192,13 +184,13 @@ def _drift_or_chatter(run: RunNumbers, found: Results) -> tuple[str, bool]:
     return words, any(_drifts(result) or result.motion.chatters for result in found.values())
 
 
-def _creep(run: RunNumbers, found: Results) -> tuple[str, bool]:
+def _creep(run: RunNumbers, found: Results) -> Verdict:
     words, shown = _drift_or_chatter(run, found)
     creeps = [metres(r.velocity_threshold / run.friction_force * run.about.impulse) for r in found.values()]
     return f"{words}; a creep of ε h/F makes {', '.join(creeps)}", shown
 
 
-def _elastoplastic(run: RunNumbers, found: Results) -> tuple[str, bool | None]:
+def _elastoplastic(run: RunNumbers, found: Results) -> Verdict:
     own, lugre = ([r for r in found.values() if r.model == model] for model in ("elastoplastic", "lugre"))
     pairs = [(a, b) for a in own for b in lugre if a.stiffness == b.stiffness]
     if not pairs:
@@ -211,11 +203,11 @@ def _elastoplastic(run: RunNumbers, found: Results) -> tuple[str, bool | None]:
     return words, not any(_drifts(mine) for mine, _ in pairs)
 
 
-def _oscillation(run: RunNumbers, found: Results, damped: Results) -> tuple[str, bool]:
+def _oscillation(run: RunNumbers, found: Results, damped: Results) -> Verdict:
     half = 0.5 * run.ticks * run.period
     parts = [
-        f"{name} {stop.largest_speed:.2g} m/s, {stop.velocity_sign_changes / half:.0f} sign changes/s"
-        for name, stop in ((name, result.motion) for name, result in {**found, **damped}.items())
+        f"{name} {r.motion.largest_speed:.2g} m/s, {r.motion.velocity_sign_changes / half:.0f} sign changes/s"
+        for name, r in {**found, **damped}.items()
     ]
     words = f"speed left from {half:.3g} s on, after a stop: {'; '.join(parts)} (limit {_CREEP:g} m/s)"
     return words, any(r.motion.largest_speed > _CREEP and r.motion.velocity_sign_changes > 0 for r in found.values())
@@ -239,7 +231,7 @@ _PANELS = (
     {"residual": "drift", "roughness": "chatter", "cost": "cost, measured on this machine"},
     {"stop": "a mass that slides to rest"},
 )
-#: what is drawn where the logarithm has no place
+#: values that are drawn in place of smaller ones on logarithmic axes
 _SMALLEST_DISPLACEMENT, _SMALLEST_SPEED = 1e-12, 1e-12
 #: displacement [m] that parts the two plots of the position
 _LARGE = 1e-3
@@ -273,13 +265,13 @@ def _figure(
 
 
 def _style(column: int) -> dict[str, Any]:
-    """Colour and line of a column, the same in all panels; later lines are thinner, so none hides another."""
+    """Chooses colour and line of a column for all panels; later lines are thinner, so none hides another."""
     width = max(1.0, 3.5 - 0.25 * column)
     return {"color": f"C{column % 10}", "linestyle": ("-", "--", ":")[column // 10 % 3], "linewidth": width}
 
 
 def _windows(values: np.ndarray, period: float, length: float) -> np.ndarray:
-    """Rows in successive windows of a length [s], shape (windows, rows, columns), without what is left at the end."""
+    """Divides rows into successive windows of a length [s], shape (windows, rows, columns), without the remainder."""
     rows = min(max(1, round(length / period)), len(values))
     whole = len(values) // rows
     return values[: whole * rows].reshape(whole, rows, values.shape[1])
@@ -317,7 +309,7 @@ def _draw_drift(axes: dict[str, Axes], result: RunNumbers) -> None:
 
 
 def _draw_bars(axes: Axes, names: list[str], values: list[float], label: str, smallest: float = 0.0) -> None:
-    """Horizontal bars with their values; logarithmic from `smallest` on, or linear if that is zero."""
+    """Draws horizontal bars with their values; logarithmic from `smallest` on, or linear if that is zero."""
     places = range(len(names))
     axes.barh(places, np.maximum(values, smallest), color=[_style(column)["color"] for column in places])
     axes.set_yticks(places, names, fontsize=8)

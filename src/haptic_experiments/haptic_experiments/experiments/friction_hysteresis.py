@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.comparison import ScriptedRun
-from haptic_experiments.kit.figures import legend_or_note
-from haptic_experiments.kit.results import MERGED, Claims, Report
+from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.results import MERGED, Claims, Report, Verdict
 from haptic_experiments.kit.signals import largest
 from haptic_friction.reference.hysteresis import LoadingCurve, MeasuredLoop, masing, measured_loops
 
@@ -87,27 +86,8 @@ class ModelNumbers:
     column: Column | None = field(metadata=MERGED)
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the run.
-
-    Attributes:
-        mode: Mode of the loop.
-        ticks: Number of ticks.
-        period: T [s].
-        largest_displacement: Largest displacement of the free end [m].
-        models: Numbers of the columns, by name.
-    """
-
-    mode: str
-    ticks: int
-    period: float
-    largest_displacement: float
-    models: dict[str, ModelNumbers]
-
-
 def loading_curve(run: ScriptedRun, column: int) -> LoadingCurve | None:
-    """Curve of parallel elements or of a single model C with Coulomb friction; None for any other column."""
+    """Makes the curve of parallel elements or of one model C with Coulomb friction; None for any other column."""
     damping_time = run.number("damping", column) / run.number("stiffness", column)
     if run.parameters["rendering"] != "impedance":
         return None
@@ -121,12 +101,12 @@ def loading_curve(run: ScriptedRun, column: int) -> LoadingCurve | None:
 
 
 def displacement(run: ScriptedRun) -> np.ndarray:
-    """x (n,) [m] of the free end: the sum of T u; over missed ticks the velocity is held."""
+    """Integrates the input to the displacement x (n,) [m] of the free end; over missed ticks the velocity is held."""
     return np.cumsum(run.input_velocity * run.period * np.diff(run.tick, prepend=run.tick[0] - 1))
 
 
 def labels(run: ScriptedRun) -> list[str]:
-    """A name for each column."""
+    """Names each column by its model and damping."""
     names: list[str] = []
     for column, model in enumerate(run.models):
         name = f"{_NAMES.get(model, model)}, B = {run.number('damping', column):g} N s/m"
@@ -135,7 +115,7 @@ def labels(run: ScriptedRun) -> list[str]:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of the first bag."""
+    """Computes metrics, claims and figure of the first bag."""
     run = ScriptedRun.from_bag(next(iter(bags.values())))
     x, names = displacement(run), labels(run)
     curves = [loading_curve(run, column) for column in range(len(names))]
@@ -144,7 +124,8 @@ def analyse(bags: dict[str, Bag]) -> Report:
         name: ModelNumbers(run.models[i], run.number("damping", i), column)
         for i, (name, column) in enumerate(zip(names, columns, strict=True))
     }
-    numbers = Numbers(run.device["mode"], len(run.tick), run.period, largest(x), models)
+    numbers = {"mode": run.device["mode"], "ticks": len(run.tick), "period": run.period}
+    numbers |= {"largest_displacement": largest(x), "models": models}
     known = {i: column for i, column in enumerate(columns) if column}
     parameters = {"comparison": run.parameters, "device": run.device}
     return Report(numbers, _claims(run, names, known), lambda: _figure(run, x, names, known), _CAPTION, parameters)
@@ -152,6 +133,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
 
 # Claims
 
+_NOTE = "not reached in this run"
 _MISSING = "no closed loop of such elements in this run"
 
 
@@ -161,24 +143,28 @@ def _claims(run: ScriptedRun, names: list[str], columns: dict[int, Column]) -> C
         return next((column for column in found if (column.damping_time > 0.0) == damped), None)
 
     claims, many, single = Claims(), first("parallel"), first("C")
-    _claim_presliding(claims, many, single)
+    claims.assess(
+        "Parallel elements of model C capture the hysteresis of presliding displacement, which a single one lacks "
+        "(VI).",
+        many,
+        lambda many: _assess_presliding(many, single),
+        unless=_MISSING,
+    )
     _claim_masing(claims, many, "Masing's rule: a loop is the first-loading curve doubled (Iwan [31]).")
     _claim_energy(claims, {names[i]: column for i, column in columns.items() if column.damping_time == 0.0})
     _claim_memory(claims, many)
     _claim_masing(claims, single, "A single model C is one elastoplastic element (VI): its loop is bilinear.")
-    for damped in (False, True):
-        _claim_rate(claims, first("parallel", damped) or first("C", damped), damped)
+    undamped, damped = (first("parallel", damped) or first("C", damped) for damped in (False, True))
+    claims.assess("Without damping the loops do not depend on the speed.", undamped, _assess_rate, unless=_MISSING)
+    text = "With damping the loops depend on the speed: per element 4 F X - (2 F - B u)²/K."
+    claims.assess(text, damped, _assess_rate, unless=_MISSING)
     return claims
 
 
-def _claim_presliding(claims: Claims, many: Column | None, single: Column | None) -> None:
-    text = (
-        "Parallel elements of model C capture the hysteresis of presliding displacement, which a single one lacks (VI)."
-    )
-    loops = [loop for loop in many.sticking if loop.amplitude > many.first_slip_displacement] if many else []
-    if many is None or not loops:
-        claims.say(text, unless="no loop between the first slip and sliding in this run" if many else _MISSING)
-        return
+def _assess_presliding(many: Column, single: Column | None) -> Verdict:
+    loops = [loop for loop in many.sticking if loop.amplitude > many.first_slip_displacement]
+    if not loops:
+        return "no loop between the first slip and sliding in this run", None
     words = ", ".join(f"{1e3 * loop.energy:.3g} mJ at ±{1e3 * loop.amplitude:.3g} mm" for loop in loops)
     words = f"loops below the sliding displacement of {1e3 * many.sliding_displacement:.3g} mm take {words}"
     shown = all(loop.energy > _SOME_ENERGY * many.sliding_force * loop.amplitude for loop in loops)
@@ -186,7 +172,7 @@ def _claim_presliding(claims: Claims, many: Column | None, single: Column | None
         lost = max(abs(loop.energy) for loop in single.sticking)
         words += f"; a single element below its {1e3 * single.sliding_displacement:.3g} mm at most {lost:.1e} J"
         shown &= all(abs(p.energy) < _NO_ENERGY * single.sliding_force * p.amplitude for p in single.sticking)
-    claims.say(text, f"{words} (limits {_SOME_ENERGY:g} and {_NO_ENERGY:g} of force times displacement)", shown)
+    return f"{words} (limits {_SOME_ENERGY:g} and {_NO_ENERGY:g} of force times displacement)", shown
 
 
 def _claim_masing(claims: Claims, column: Column | None, text: str) -> None:
@@ -225,24 +211,19 @@ def _claim_memory(claims: Claims, column: Column | None) -> None:
     claims.below(text, abs(worst.closure), _AGREEMENT * column.sliding_force, "N", about=about)
 
 
-def _claim_rate(claims: Claims, column: Column | None, damped: bool) -> None:
-    text = "Without damping the loops do not depend on the speed."
-    if damped:
-        text = "With damping the loops depend on the speed: per element 4 F X - (2 F - B u)²/K."
-    same = column.widest if column else []
+def _assess_rate(column: Column) -> Verdict:
+    same = column.widest
     if len(same) < 2 or same[-1].speed < 1.5 * same[0].speed:
-        claims.say(text, unless="no two speeds at one amplitude in this run" if column else _MISSING)
-        return
+        return "no two speeds at one amplitude in this run", None
     words = ", ".join(f"{1e3 * loop.energy:.4g} mJ at {1e3 * loop.speed:.3g} mm/s" for loop in same)
     words = f"±{1e3 * same[0].amplitude:.3g} mm takes {words}"
     spread = same[-1].energy / same[0].energy - 1.0
-    if not damped:
-        claims.say(text, f"{words}: {100 * spread:.2g} %{_LIMIT}", abs(spread) < _AGREEMENT)
-        return
+    if column.damping_time == 0.0:
+        return f"{words}: {100 * spread:.2g} %{_LIMIT}", abs(spread) < _AGREEMENT
     errors = [abs(loop.energy / loop.closed_form_energy - 1.0) for loop in same if loop.closed_form_energy]
     error = max(errors, default=np.inf)
     words += f"; the formula within {100 * error:.2g} %{_LIMIT}" if errors else "; no constant speed, no closed form"
-    claims.say(text, words, spread > error and error < _AGREEMENT if errors else None)
+    return words, spread > error and error < _AGREEMENT if errors else None
 
 
 # Figure
@@ -256,68 +237,70 @@ _CAPTION = (
 
 
 def _figure(run: ScriptedRun, x: np.ndarray, names: list[str], columns: dict[int, Column]) -> Figure:
-    figure = Figure(figsize=(13, 14), layout="constrained")
-    panels: list[Any] = [["motion", "parallel"], ["single", "damped"], ["energy", "rate"]]
-    axes = figure.subplot_mosaic(panels)
-    axes["motion"].plot(run.time, 1e3 * x, "k", linewidth=1.0)
-    axes["motion"].set(xlabel="time (s)", ylabel="displacement (mm)", title="motion")
+    missing = Panel("", (), "", note=_NOTE)
+    loops, energy, rate = dict[str, Panel](), list[Curve](), list[Curve]()
     for i, column in columns.items():
-        curve = loading_curve(run, i)
+        curve, force, style = loading_curve(run, i), run.force[:, i], {"color": f"C{i}", "linewidth": 1.5}
         assert curve is not None
-        style = {"color": f"C{i}"}
-        panel = axes["parallel" if run.models[i] == "parallel" else "single"]
-        if curve.damping_time == 0.0 and not panel.has_data():
-            _draw_loops(panel, run.force[:, i], x, curve, names[i])
-        elif curve.damping_time > 0.0 and column.loops and not axes["damped"].has_data():
-            _draw_speeds(axes["damped"], run, x, run.force[:, i], names[i], column.widest)
-        if curve.damping_time == 0.0 and column.loops:
-            _draw_energy(axes["energy"], names[i], curve, column.loops, style)
+        place = "damped" if curve.damping_time > 0.0 else "parallel" if run.models[i] == "parallel" else "single"
+        if place not in loops and (place != "damped" or column.loops):
+            shown = _speed_curves(run, x, force, column) if place == "damped" else _loop_curves(x, force, curve)
+            loops[place] = Panel("force (N)", shown, "displacement (mm)", title=names[i])
+        if place != "damped" and column.loops:
+            energy += _energy_curves(names[i], curve, column.loops, style)
         if column.widest:
-            _draw_rate(axes["rate"], names[i], curve, column.widest, style)
-    energy = "energy per loop (mJ)"
-    axes["energy"].set(xlabel="amplitude (mm)", ylabel=energy, title="energy over amplitude")
-    axes["rate"].set(xlabel="speed (mm/s)", ylabel=energy, title="energy of the widest loops over speed")
-    for panel in axes.values():
-        legend_or_note(panel, "not reached in this run", fontsize=8)
-    return figure
+            rate += _rate_curves(names[i], curve, column.widest, style)
+    motion, words = Curve(run.time, 1e3 * x, style={"color": "black", "linewidth": 1.0}), "energy per loop (mJ)"
+    title = "energy of the widest loops over speed"
+    return panels(
+        [Panel("displacement (mm)", [motion], title="motion"), loops.get("parallel", missing)],
+        [loops.get("single", missing), loops.get("damped", missing)],
+        [
+            Panel(words, energy, "amplitude (mm)", title="energy over amplitude", note=_NOTE),
+            Panel(words, rate, "speed (mm/s)", {"xscale": "log"}, title=title, note=_NOTE),
+        ],
+        size=(13, 14),
+    )
 
 
-def _draw_loops(axes: Axes, force: np.ndarray, x: np.ndarray, curve: LoadingCurve, name: str) -> None:
-    axes.plot(1e3 * x, force, color="C0", linewidth=2.5, alpha=0.6, label="measured")
-    axes.plot(1e3 * x, masing(x, curve)[0], ":", color="C3", linewidth=1.2, label="Masing's rules")
+def _loop_curves(x: np.ndarray, force: np.ndarray, curve: LoadingCurve) -> list[Curve]:
     points = np.array([0.0, *curve.displacement, max(largest(x), float(curve.displacement[-1]))])
-    axes.plot(1e3 * points, curve.at(points), "k", linewidth=1.5, label="first loading")
-    axes.set(xlabel="displacement (mm)", ylabel="force (N)", title=name)
+    dotted = {"color": "C3", "linestyle": ":", "linewidth": 1.2}
+    return [
+        Curve(1e3 * x, force, "measured", {"color": "C0", "linewidth": 2.5, "alpha": 0.6}),
+        Curve(1e3 * x, masing(x, curve)[0], "Masing's rules", dotted),
+        Curve(1e3 * points, curve.at(points), "first loading", {"color": "black", "linewidth": 1.5}),
+    ]
 
 
-def _draw_speeds(
-    axes: Axes, run: ScriptedRun, x: np.ndarray, force: np.ndarray, name: str, loops: Sequence[MeasuredLoop]
-) -> None:
-    for loop in loops:
+def _speed_curves(run: ScriptedRun, x: np.ndarray, force: np.ndarray, column: Column) -> list[Curve]:
+    curves = []
+    for loop in column.widest:
         first, last = np.searchsorted(run.time, np.array((loop.start, loop.end)) - 0.5 * run.period)
         part = slice(int(first), int(last) + 1)
-        axes.plot(1e3 * x[part], force[part], linewidth=1.2, label=f"{1e3 * loop.speed:.3g} mm/s")
-    axes.set(xlabel="displacement (mm)", ylabel="force (N)", title=name)
+        curves.append(Curve(1e3 * x[part], force[part], f"{1e3 * loop.speed:.3g} mm/s", {"linewidth": 1.2}))
+    return curves
 
 
-def _draw_energy(
-    axes: Axes, name: str, curve: LoadingCurve, loops: Sequence[MeasuredLoop], style: dict[str, Any]
-) -> None:
+def _energy_curves(name: str, curve: LoadingCurve, loops: Sequence[MeasuredLoop], style: dict[str, Any]) -> list[Curve]:
     amplitudes = np.linspace(0.0, max(loop.amplitude for loop in loops), 200)
-    axes.plot(1e3 * amplitudes, [1e3 * curve.energy(a, 0.0) for a in amplitudes], **style)
-    for minor, mark in ((False, "o"), (True, "s")):
-        marks = [(1e3 * p.amplitude, 1e3 * p.energy) for p in loops if p.simple and p.minor == minor]
-        if marks:
+    closed_form = np.array([1e3 * curve.energy(a, 0.0) for a in amplitudes])
+    curves = [Curve(1e3 * amplitudes, closed_form, style=style)]
+    for minor, marker in ((False, "o"), (True, "s")):
+        if marks := [loop for loop in loops if loop.simple and loop.minor == minor]:
             label = f"{name}{', minor loop' if minor else ''}"
-            axes.plot(*np.transpose(marks), mark, fillstyle="none", label=label, **style)
+            curves.append(_marks(label, [loop.amplitude for loop in marks], marks, {**style, "marker": marker}))
+    return curves
 
 
-def _draw_rate(
-    axes: Axes, name: str, curve: LoadingCurve, loops: Sequence[MeasuredLoop], style: dict[str, Any]
-) -> None:
+def _rate_curves(name: str, curve: LoadingCurve, loops: Sequence[MeasuredLoop], style: dict[str, Any]) -> list[Curve]:
     speeds = np.geomspace(loops[0].speed / 1.5, 1.5 * loops[-1].speed, 100)
-    energies = [1e3 * curve.energy(loops[0].amplitude, speed) for speed in speeds]
-    axes.semilogx(1e3 * speeds, energies, **style)
-    axes.plot(
-        *np.transpose([(1e3 * p.speed, 1e3 * p.energy) for p in loops]), "o", fillstyle="none", label=name, **style
-    )
+    closed_form = np.array([1e3 * curve.energy(loops[0].amplitude, speed) for speed in speeds])
+    marks = _marks(name, [loop.speed for loop in loops], loops, {**style, "marker": "o"})
+    return [Curve(1e3 * speeds, closed_form, style=style), marks]
+
+
+def _marks(name: str, x: list[float], loops: Sequence[MeasuredLoop], style: dict[str, Any]) -> Curve:
+    """Makes hollow marks of the loops' energies [mJ] over x, which is drawn in thousandths."""
+    energies = np.array([1e3 * loop.energy for loop in loops])
+    return Curve(1e3 * np.array(x), energies, name, {**style, "linestyle": "", "fillstyle": "none"})

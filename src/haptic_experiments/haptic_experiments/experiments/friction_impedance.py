@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,30 +11,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.figures import legend_or_note
-from haptic_experiments.kit.joystick_run import (
-    CHATTER_FREQUENCY,
-    SYMBOLS,
-    Identified,
-    Rest,
-    Run,
-    Sliding,
-    identification,
-    measurement_delay,
-    opposition,
-    rest_drifts,
-)
-from haptic_experiments.kit.planar import delay_words, draw_path, draw_position_and_force, joint_legend
-from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
+from haptic_experiments.kit import joystick_run, planar
+from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.joystick_run import Identified, Rest, Run, Sliding
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report, Verdict
 from haptic_friction.factory import breakaway_parameter
 
-#: share of the sliding samples in which the force may lag no more than the spring and the encoder explain; chosen
+#: fraction of the sliding samples in which the force may lag no more than the spring and the encoder explain; chosen
 #: before the data
 _WITHIN_LAG = 0.95
-#: what the encoder may change of F, D and K beyond their intervals, as a share, and of the delay in periods: the force
+#: bias by the encoder beyond the intervals, as a fraction of F, D and K, and of the delay in periods: the force
 #: saturates at F, so the noise of the counts only lowers it
 _BIAS, _DELAY_BIAS = 0.01, 0.1
-#: speed [m/s] at which that share of the force counts as a bias of D
+#: speed [m/s] at which that fraction of the force counts as a bias of D
 _TYPICAL_SPEED = 0.1
 
 
@@ -60,30 +50,16 @@ class RunNumbers:
     @property
     def delay(self) -> str:
         """Delay in words."""
-        return delay_words(self.mode, self.command_delay_ticks)
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        encoder_count_at_tip: Displacement of the tip for one count of the encoder [m].
-        force_of_one_count: Force that one count makes [N].
-        runs: Numbers by bag.
-    """
-
-    encoder_count_at_tip: float
-    force_of_one_count: float
-    runs: dict[str, RunNumbers]
+        return planar.delay_words(self.mode, self.command_delay_ticks)
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: Run.from_bag(bag) for name, bag in bags.items()}
     first = next(iter(bags.values()))
-    friction, device = first.parameters("friction"), first.started("device")
-    count = device["device"]["encoder_resolution"] * device["device"]["length"]
+    friction, device = first.parameters("friction"), first.started("device")["device"]
+    # displacement of the tip by one count of the encoder [m], and the force that it makes [N]
+    count = device["encoder_resolution"] * device["length"]
     count_force = (friction["stiffness"] + friction["damping"] / friction["period"]) * count
     yield_distance, found = breakaway_force(friction) / friction["stiffness"], {}
     for name, run in runs.items():
@@ -92,61 +68,63 @@ def analyse(bags: dict[str, Bag]) -> Report:
             command_delay_ticks=bag.parameters("device")["command_delay_ticks"],
             mode=bag.parameters("device")["mode"],
             ticks=len(run.time),
-            sliding=opposition(run, yield_distance, count, measurement_delay(bag)),
-            rests=rest_drifts(run),
-            identification={velocity: identification(bag, velocity) for velocity in ("measured", "true")},
+            sliding=joystick_run.opposition(run, yield_distance, count, joystick_run.measurement_delay(bag)),
+            rests=joystick_run.rest_drifts(run),
+            identification={velocity: joystick_run.identification(bag, velocity) for velocity in ("measured", "true")},
         )
-    numbers = Numbers(count, count_force, found)
-    claims = _claims(numbers, friction)
+    numbers = {"encoder_count_at_tip": count, "force_of_one_count": count_force, "runs": found}
+    claims = _claims(list(found.values()), friction, count, count_force)
     for result in found.values():
         _claim_measured(claims, result)
     for name, result in found.items():
         _claim_true(claims, result, bags[name])
-    parameters = {"friction": friction, "device": first.parameters("device")}
-    parameters |= {name: device[name] for name in ("device", "hand") if device.get(name)}
-    return Report(numbers, claims, lambda: _figure(runs, found), _CAPTION, parameters)
+    return Report(numbers, claims, lambda: _figure(runs, found), _CAPTION, planar.reported_parameters(first))
 
 
 def kinetic_force(friction: dict[str, Any]) -> float:
-    """Force F [N] at which the friction node's contact slides; of elements in parallel all of theirs."""
+    """Returns the force F [N] at which the friction node's contact slides; of elements in parallel that of all."""
     return float(friction["loading_force"][-1] if friction.get("model") == "parallel" else friction["friction_force"])
 
 
 def breakaway_force(friction: dict[str, Any]) -> float:
-    """Force [N] at which the friction node's contact begins to slide: F, or Fs of a law that has one."""
+    """Returns the force [N] at which the friction node's contact begins to slide: F, or Fs of a law that has one."""
     if friction.get("model") == "parallel":
         return kinetic_force(friction)
     return float(friction[breakaway_parameter(friction.get("law", "coulomb"))])
 
 
-def _claims(numbers: Numbers, friction: dict[str, Any]) -> Claims:
-    """The claims about model C and a law with F."""
-    claims, runs, force = Claims(), list(numbers.runs.values()), kinetic_force(friction)
+def _claims(runs: list[RunNumbers], friction: dict[str, Any], count: float, count_force: float) -> Claims:
+    """Makes the claims about model C and a law with F."""
+    claims, force = Claims(), kinetic_force(friction)
     slidings = [result.sliding for result in runs if result.sliding is not None]
-    worst = min(slidings, key=lambda sliding: sliding.within_lag_share, default=None)
-    claims.say(
+    claims.assess(
         "While the tip slides, also in curves, the force opposes the velocity but for the lag of the spring (Fig. 19).",
-        f"angle between -f and -v below the spring's lag on this path and the encoder's part (delay, one count) in "
-        f"{100 * worst.within_lag_share:.1f} % of all {worst.samples} sliding samples (at least "
-        f"{100 * _WITHIN_LAG:g} %), below the settled lag F/(K R) and that part in "
-        f"{100 * worst.within_steady_lag_share:.1f} %, below 90° in {100 * worst.opposing_share:.1f} %; median "
-        f"{np.degrees(worst.median_angle):.1f}°, 95 % below {np.degrees(worst.p95_angle):.1f}°; mean force "
-        f"{worst.mean_force:.2f} N (F = {force:g} N)"
-        if worst
-        else "",
-        worst is not None and worst.within_lag_share >= _WITHIN_LAG,
-        unless="" if worst else "no sliding",
+        min(slidings, key=lambda sliding: sliding.within_lag_share, default=None),
+        lambda worst: _assess_opposition(worst, force),
+        unless="no sliding",
     )
     for result in runs:
-        _claim_drift(claims, result, force, numbers.encoder_count_at_tip)
+        _claim_drift(claims, result, force, count)
     for result in runs:
-        _claim_chatter(claims, result, numbers.force_of_one_count)
+        _claim_chatter(claims, result, count_force)
     model, law = friction.get("model", "C"), friction.get("law", "coulomb")
     if model != "C":
         claims.set_aside(f"model {model}, not C")
     elif law in ("table", "function", "anisotropic"):
         claims.set_aside(f"law {law}, which has no F")
     return claims
+
+
+def _assess_opposition(worst: Sliding, force: float) -> Verdict:
+    return (
+        f"angle between -f and -v below the spring's lag on this path and the encoder's part (delay, one count) in "
+        f"{100 * worst.within_lag_share:.1f} % of all {worst.samples} sliding samples (at least "
+        f"{100 * _WITHIN_LAG:g} %), below the settled lag F/(K R) and that part in "
+        f"{100 * worst.within_steady_lag_share:.1f} %, below 90° in {100 * worst.opposing_share:.1f} %; median "
+        f"{np.degrees(worst.median_angle):.1f}°, 95 % below {np.degrees(worst.p95_angle):.1f}°; mean force "
+        f"{worst.mean_force:.2f} N (F = {force:g} N)",
+        worst.within_lag_share >= _WITHIN_LAG,
+    )
 
 
 def _claim_drift(claims: Claims, result: RunNumbers, force: float, count: float) -> None:
@@ -171,8 +149,9 @@ def _claim_chatter(claims: Claims, result: RunNumbers, count_force: float) -> No
     flips = result.sliding.sign_flips_per_second if result.sliding else 0.0
     claims.say(
         f"The force does not chatter; {result.delay}.",
-        f"RMS above {CHATTER_FREQUENCY:g} Hz at rest {chatter:.3f} N (limit: {count_force:.3f} N, which one encoder "
-        f"count makes); sign flips of the force along the motion while sliding: {flips:.2f} per second (limit 1)",
+        f"RMS above {joystick_run.CHATTER_FREQUENCY:g} Hz at rest {chatter:.3f} N (limit: {count_force:.3f} N, which "
+        f"one encoder count makes); sign flips of the force along the motion while sliding: {flips:.2f} per second "
+        "(limit 1)",
         chatter < count_force and flips < 1.0,
         unless="" if result.rests else "no rest long enough",
     )
@@ -206,14 +185,15 @@ def _claim_true(claims: Claims, result: RunNumbers, bag: Bag) -> None:
     bias["viscosity"] = _BIAS * known.get("force", 0.0) / _TYPICAL_SPEED
     bias["damping"] = _DELAY_BIAS * bag.parameters("friction")["period"] * known["stiffness"]
     outside = [
-        f"{SYMBOLS.get(n, n)} by {found.estimates[n].value - known[n]:+.2g} {found.estimates[n].unit}"
+        f"{joystick_run.SYMBOLS.get(n, n)} by {found.estimates[n].value - known[n]:+.2g} {found.estimates[n].unit}"
         for n in found.outside
     ]
     claims.say(
         text,
-        f"{words}; B less K times {1e3 * measurement_delay(bag):.2f} ms is {known['damping']:.2f} N s/m; the encoder "
-        f"leaves {found.residual_rms:.3f} N RMS; outside the intervals: {', '.join(outside) or 'nothing'} (as a "
-        f"bias {100 * _BIAS:g} % of the force and of K, and {_DELAY_BIAS:g} T of delay are allowed, {AFTER_DATA})",
+        f"{words}; B less K times {1e3 * joystick_run.measurement_delay(bag):.2f} ms is {known['damping']:.2f} N s/m; "
+        f"the encoder leaves {found.residual_rms:.3f} N RMS; outside the intervals: {', '.join(outside) or 'nothing'} "
+        f"(as a bias {100 * _BIAS:g} % of the force and of K, and {_DELAY_BIAS:g} T of delay are allowed, "
+        f"{AFTER_DATA})",
         all(e.low - bias[n] <= known[n] <= e.high + bias[n] for n, e in found.estimates.items()),
     )
 
@@ -234,26 +214,29 @@ _FORCE_SCALE = 1e-3
 
 
 def _figure(runs: dict[str, Run], numbers: dict[str, RunNumbers]) -> Figure:
-    figure = Figure(figsize=(12, 11), layout="constrained")
-    panels: list[Any] = [["path", "path"], ["time", "time"], ["drift", "spectrum"]]
-    axes_of = figure.subplot_mosaic(panels, height_ratios=(3, 3, 2))
-    path, time, drift, spectrum = (axes_of[name] for name in ("path", "time", "drift", "spectrum"))
-    first = next(iter(runs.values()))
-    _draw_path(path, first)
-    _draw_time(time, first)
-    for name, run in runs.items():
+    first, note = next(iter(runs.values())), "no rest reached in this run"
+    drift, spectrum = list[Curve](), list[Curve]()
+    for i, (name, run) in enumerate(runs.items()):
         if rests := numbers[name].rests:
-            _draw_rest(drift, spectrum, run, rests[-1], numbers[name].delay)
-    drift.set(xlabel="time (s)", ylabel="position - e, less its mean (µm)", title="drift in the last rest")
-    spectrum.set(xlabel="frequency (Hz)", ylabel="force amplitude (N)", title="force in the last rest")
-    for axes in (drift, spectrum):
-        legend_or_note(axes, "no rest reached in this run")
-    return figure
+            line = {"color": f"C{i}"}
+            x, y, amplitude = _rest_curves(run, rests[-1], numbers[name].delay, line)
+            drift += [x, y]
+            spectrum.append(amplitude)
+    log = {"xscale": "log", "yscale": "log"}
+    return panels(
+        Panel("y (mm)", (), "x (mm)", title="path and force (Fig. 19)", extra=partial(_draw_path, run=first)),
+        Panel("position (mm)", (), title="position and force (Fig. 20)", extra=partial(_draw_time, run=first)),
+        [
+            Panel("position - e, less its mean (µm)", drift, title="drift in the last rest", note=note),
+            Panel("force amplitude (N)", spectrum, "frequency (Hz)", log, title="force in the last rest", note=note),
+        ],
+        size=(12, 11),
+        height_ratios=(3, 3, 2),
+    )
 
 
 def _draw_path(axes: Axes, run: Run) -> None:
-    draw_path(axes, run, -run.force, every=0.01, scale=_FORCE_SCALE, widths=(3, 0.5))
-    axes.set_title("path and force (Fig. 19)")
+    planar.draw_path(axes, run, -run.force, every=0.01, scale=_FORCE_SCALE, widths=(3, 0.5))
     for phase in run.reached():
         if phase["kind"] == "rest":
             point = 1e3 * run.measured[run.part(phase["start"], run.time[-1]).start]
@@ -261,20 +244,24 @@ def _draw_path(axes: Axes, run: Run) -> None:
 
 
 def _draw_time(axes: Axes, run: Run) -> None:
-    force = draw_position_and_force(axes, run, "f", 0.8)
-    axes.set_title("position and force (Fig. 20)")
+    force = planar.draw_position_and_force(axes, run, "f", 0.8)
     force.set_ylim(0.0, 12.0)
-    joint_legend(axes, force, loc="upper right")
+    planar.joint_legend(axes, force, loc="upper right")
 
 
-def _draw_rest(drift: Axes, spectrum: Axes, run: Run, rest: Rest, label: str) -> None:
+def _rest_curves(run: Run, rest: Rest, label: str, line: dict[str, Any]) -> tuple[Curve, Curve, Curve]:
+    """Makes the curves of a rest: drift along x and along y, and spectrum of the force."""
     part = run.part(rest.start, rest.start + rest.length)
     time, force, position = run.time[part], run.force[part], run.position[part]
     anchor = 1e6 * (position - run.displacement[part])
     anchor -= anchor.mean(axis=0)
     window = min(round(_SMOOTHING / run.period), len(anchor))
-    anchor = np.column_stack([np.convolve(column, np.full(window, 1.0 / window), "same") for column in anchor.T])
-    lines = drift.plot(time, anchor[:, 0], linewidth=0.8, label=f"x, {label}")
-    drift.plot(time, anchor[:, 1], "--", linewidth=0.8, color=lines[0].get_color(), label=f"y, {label}")
+    x, y = (np.convolve(column, np.full(window, 1.0 / window), "same") for column in anchor.T)
     amplitude = 2.0 * np.abs(np.fft.rfft(force - force.mean(axis=0), axis=0)) / len(force)
-    spectrum.loglog(np.fft.rfftfreq(len(force), run.period)[1:], np.linalg.norm(amplitude, axis=1)[1:], label=label)
+    frequency, size = np.fft.rfftfreq(len(force), run.period)[1:], np.linalg.norm(amplitude, axis=1)[1:]
+    dashed = {**line, "linestyle": "--"}
+    return (
+        Curve(time, x, f"x, {label}", line),
+        Curve(time, y, f"y, {label}", dashed),
+        Curve(frequency, size, label, {**line, "linewidth": 1.5}),
+    )

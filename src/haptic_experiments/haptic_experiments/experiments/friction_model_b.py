@@ -8,17 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.comparison import (
-    Case,
-    ColumnNumbers,
-    ScriptedRun,
-    alternative_report,
-    at_shortest_period,
-    eigenvalue_claim,
-    pairs_of_periods,
-    power_of_ten,
-    stiffness_style,
-)
+from haptic_experiments.kit import comparison
+from haptic_experiments.kit.comparison import Case, ColumnNumbers, ScriptedRun
 from haptic_experiments.kit.results import HIDDEN, MERGED, Claims, Report
 from haptic_experiments.kit.signals import dominant_mode, largest, roughness
 from haptic_friction.design import evaluate_model_c
@@ -100,7 +91,7 @@ class Numbers(ColumnNumbers):
 
 
 def free_growth(run: ScriptedRun, column: int) -> float | None:
-    """Factor per step of the strongest mode, from the first stretch in which the mass slides without stopping.
+    """Computes the factor per step of the strongest mode, from the first sliding motion without a stop.
 
     There the alternative is linear, and at a ramp its velocity's second differences are free of the input.
     """
@@ -115,7 +106,7 @@ def free_growth(run: ScriptedRun, column: int) -> float | None:
 
 
 def slope_of(run: ScriptedRun) -> float | None:
-    """Slope of the input velocity [m/s^2]; None where it is no ramp from zero or a tick is missing."""
+    """Computes the slope of the input velocity [m/s^2]; None where it is no ramp from zero or a tick is missing."""
     slope = float(run.input_velocity[-1] / run.time[-1])
     is_ramp = largest(run.input_velocity - slope * run.time) <= _ROUNDING * largest(run.input_velocity)
     return slope if run.is_complete and is_ramp and slope > 0.0 else None
@@ -152,12 +143,12 @@ def _ramp(run: ScriptedRun, column: int) -> Ramp | None:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
     models = (_ORIGINAL, _ALTERNATIVE)
-    return alternative_report(bags, models, measure, _judge, _draw, _CAPTION, figure_part="a", height=3.8)
+    return comparison.alternative_report(bags, models, measure, _claims, _draw, _CAPTION, figure_part="a", height=3.8)
 
 
-def _judge(claims: Claims, originals: list[Ramp], alternatives: list[Ramp]) -> None:
+def _claims(claims: Claims, originals: list[Ramp], alternatives: list[Ramp]) -> None:
     _claim_original(claims, originals)
     _claim_alternative(claims, alternatives)
 
@@ -180,7 +171,7 @@ def _claim_original(claims: Claims, cases: list[Ramp]) -> None:
 
 
 def _claim_alternative(claims: Claims, cases: list[Ramp]) -> None:
-    short = at_shortest_period(cases)
+    short = comparison.at_shortest_period(cases)
     both = any(case.is_unstable for case in short) and any(case.is_monotone for case in short)
     parts = [f"{case.element.words}: second differences {case.roughness_ratio:.3g} times" for case in short]
     claims.say(
@@ -189,7 +180,7 @@ def _claim_alternative(claims: Claims, cases: list[Ramp]) -> None:
         all(case.vibrates == case.is_unstable for case in short if case.is_monotone or case.is_unstable),
         unless="" if both else "no low and no high stiffness of model A with a spring in front at one period",
     )
-    pairs = pairs_of_periods(cases, lambda case: case.is_monotone, lambda case: case.is_unstable)
+    pairs = comparison.pairs_of_periods(cases, lambda case: case.is_monotone, lambda case: case.is_unstable)
     parts = [
         f"{case.element.words}: force up to {case.largest_force:.3g} N, second differences "
         f"{case.roughness_ratio:.3g} times those of the continuous motion (limit {_VIBRATING:g})"
@@ -204,7 +195,7 @@ def _claim_alternative(claims: Claims, cases: list[Ramp]) -> None:
     text = "What makes it unstable is the added delay: while it slides, its map has the eigenvalues of (63)."
     slides = [(case, case.sliding) for case in cases if case.sliding is not None]
     growths = [(case, s.growth, s.spectral_radius) for case, s in slides if s.growth is not None]
-    eigenvalue_claim(claims, text, growths, _GROWTH, "no alternative that slides for long enough")
+    comparison.eigenvalue_claim(claims, text, growths, _GROWTH, "no alternative that slides for long enough")
 
 
 _CAPTION = (
@@ -220,10 +211,10 @@ def _draw(axes: Axes, run: ScriptedRun, columns: list[int]) -> None:
     top = 0.0
     for place, column in enumerate(columns):
         h = run.force[:, column]
-        label = f"{run.models[column]}, K = {power_of_ten(run.number('stiffness', column))} N/m"
+        label = f"{run.models[column]}, K = {comparison.power_of_ten(run.number('stiffness', column))} N/m"
         beyond = np.flatnonzero(np.abs(h) > limit)
         end = int(beyond[0]) + 1 if len(beyond) else len(h)
-        axes.plot(run.time[:end], h[:end], label=label, **stiffness_style(place))
+        axes.plot(run.time[:end], h[:end], label=label, **comparison.stiffness_style(place))
         top = max(top, min(largest(h), limit))
     axes.set(xlim=(0.0, run.time[-1]), xlabel="time t (s)", ylabel="force h (N)")
     top = max(top, force, 1e-3)

@@ -8,17 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.comparison import (
-    Case,
-    ColumnNumbers,
-    ScriptedRun,
-    alternative_report,
-    at_shortest_period,
-    eigenvalue_claim,
-    pairs_of_periods,
-    power_of_ten,
-    stiffness_style,
-)
+from haptic_experiments.kit import comparison
+from haptic_experiments.kit.comparison import Case, ColumnNumbers, ScriptedRun
 from haptic_experiments.kit.results import MERGED, Claims, Report
 from haptic_experiments.kit.signals import dominant_mode, largest, sign_changes
 from haptic_friction.design import CONVERGENCE_LIMIT, INSTABILITY_LIMIT, evaluate_model_c
@@ -138,12 +129,12 @@ def _stop(run: ScriptedRun, column: int) -> Stop | None:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
     models = (_ORIGINAL, _ALTERNATIVE)
-    return alternative_report(bags, models, measure, _judge, _draw, _CAPTION, figure_part="b", height=4.4)
+    return comparison.alternative_report(bags, models, measure, _claims, _draw, _CAPTION, figure_part="b", height=4.4)
 
 
-def _judge(claims: Claims, originals: list[Stop], alternatives: list[Stop]) -> None:
+def _claims(claims: Claims, originals: list[Stop], alternatives: list[Stop]) -> None:
     alternatives = sorted(alternatives, key=lambda case: case.element.ratio)
     _claim_original(claims, originals)
     _claim_vibration(claims, alternatives)
@@ -169,7 +160,7 @@ def _claim_original(claims: Claims, cases: list[Stop]) -> None:
 
 
 def _claim_vibration(claims: Claims, cases: list[Stop]) -> None:
-    short = at_shortest_period(cases)
+    short = comparison.at_shortest_period(cases)
     low = [case for case in short if case.element.ratio <= CONVERGENCE_LIMIT]
     high = [case for case in short if case.element.ratio > INSTABILITY_LIMIT]
     claims.say(
@@ -178,7 +169,7 @@ def _claim_vibration(claims: Claims, cases: list[Stop]) -> None:
         all(case.rests for case in low) and not any(case.rests for case in high),
         unless="" if low and high else "no low and no high stiffness of a mass on model C at one period",
     )
-    pairs = pairs_of_periods(
+    pairs = comparison.pairs_of_periods(
         cases, lambda a: a.element.ratio <= CONVERGENCE_LIMIT, lambda b: b.element.ratio > CONVERGENCE_LIMIT
     )
     claims.say(
@@ -191,7 +182,7 @@ def _claim_vibration(claims: Claims, cases: list[Stop]) -> None:
 
 def _claim_limits(claims: Claims, cases: list[Stop]) -> None:
     def sides(limit: float) -> tuple[list[Stop], list[Stop], str]:
-        """Cases on both sides of a ratio, and what is missing."""
+        """Finds the cases on both sides of a ratio, and the reason if there are none on one side."""
         inside, outside = ([e for e in cases if (e.element.ratio <= limit) is below] for below in (True, False))
         return inside, outside, "" if inside and outside else "no cases on both sides of the limit"
 
@@ -214,7 +205,7 @@ def _claim_limits(claims: Claims, cases: list[Stop]) -> None:
     text = "While it sticks, its velocity decays with the eigenvalues of (63)."
     sticks = [(case, case.sticking) for case in cases if case.sticking is not None]
     decays = [(case, s.decay, s.spectral_radius) for case, s in sticks if s.decay is not None]
-    eigenvalue_claim(claims, text, decays, _GROWTH, "no alternative that sticks for long enough")
+    comparison.eigenvalue_claim(claims, text, decays, _GROWTH, "no alternative that sticks for long enough")
 
 
 _CAPTION = (
@@ -226,7 +217,7 @@ _CAPTION = (
 
 
 def _draw(axes: Axes, run: ScriptedRun, columns: list[int]) -> None:
-    """The stop, and the whole run in an inset."""
+    """Draws the stop, and the whole run in an inset."""
     window = _window(run)
     _draw_velocities(axes, run, columns)
     axes.set(xlabel="time t (s)", ylabel="velocity u (m/s)")
@@ -242,14 +233,14 @@ def _draw(axes: Axes, run: ScriptedRun, columns: list[int]) -> None:
 def _draw_velocities(axes: Axes, run: ScriptedRun, columns: list[int]) -> None:
     time = np.concatenate(([0.0], run.time + run.period))
     for place, column in enumerate(columns):
-        label = f"{run.models[column]}, K = {power_of_ten(run.number('stiffness', column))} N/m"
+        label = f"{run.models[column]}, K = {comparison.power_of_ten(run.number('stiffness', column))} N/m"
         u = np.concatenate(([run.parameters["initial_velocity"]], run.velocity[:, column]))
-        axes.plot(time, u, label=label, **stiffness_style(place))
+        axes.plot(time, u, label=label, **comparison.stiffness_style(place))
     axes.set_xlim(0.0, time[-1])
 
 
 def _window(run: ScriptedRun) -> tuple[tuple[float, float], tuple[float, float]] | None:
-    """Times and velocities around the stop; None where the run has none."""
+    """Computes limits of time and velocity around the stop; None where the run has no stop."""
     F, M, start = run.parameters["friction_force"], run.number("mass"), run.parameters["initial_velocity"]
     end = float(run.time[-1])
     stop = abs(start) * M / F if F > 0.0 else np.inf

@@ -7,6 +7,7 @@ wall is inferred from the caption of Fig. 11 and from section IV-A.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -14,16 +15,16 @@ from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.comparison import ScriptedRun
-from haptic_experiments.kit.figures import shade_stretches
+from haptic_experiments.kit.figures import Curve, Panel, make_room, panels, shade_true
 from haptic_experiments.kit.results import MERGED, OPTIONAL, Claims, Report
 from haptic_experiments.kit.signals import largest, phases, rms
 from haptic_friction.reference.rigid_chain import rigid_chain
 
 #: contacts as (first, second) partner, -1 the base, that the report knows
 _CHAIN = ([-1, 0], [0, 1])
-#: model of the contacts in the paper; another one is measured but not judged
+#: model of the contacts in the paper; another one is measured without verdicts
 _MODEL = "C"
-#: shorter stretches of sticking are not counted as phases [s]
+#: shortest sticking that counts as a phase [s]
 _SHORTEST = 5e-3
 #: drive periods at the start that belong to the transient
 _TRANSIENT = 2
@@ -31,7 +32,7 @@ _TRANSIENT = 2
 _FINER = 4
 #: what rounding may leave of an equation of motion, relative to its largest term
 _ROUNDING = 1e-12
-#: largest difference from the rigid limit: of the share of time that sticks, and of the positions, RMS over RMS
+#: largest difference from the rigid limit: of the fraction of time that sticks, and of the positions, RMS over RMS
 _STICK_SHARE, _POSITION = 0.02, 0.03
 
 
@@ -84,7 +85,7 @@ class Numbers:
     Attributes:
         period: T [s].
         ticks: Number of ticks.
-        largest_overload: By how much a friction force exceeds its limit, over the limit.
+        largest_overload: Largest excess of a friction force over its limit, over the limit.
         momentum_residual: Result of `momentum_residual`; None for an unknown chain.
         steady: Steady motion; None where it does not last two periods beyond the transient.
     """
@@ -97,14 +98,14 @@ class Numbers:
 
 
 def bodies(run: ScriptedRun) -> tuple[np.ndarray, np.ndarray]:
-    """Velocities [m/s] and positions [m] of both bodies, (n, 2), from the contacts' relative velocities."""
+    """Computes velocities [m/s] and positions [m] of both bodies, (n, 2), from the contacts' relative velocities."""
     v1 = run.input_velocity - run.velocity[:, 0]
     velocity = np.column_stack((v1, v1 - run.velocity[:, 1]))
     return velocity, run.period * np.cumsum(velocity, axis=0)
 
 
 def momentum_residual(run: ScriptedRun) -> float:
-    """Largest violation of M v' = sum of forces - K x, with the forces of the step before as in (60), over F1."""
+    """Computes the largest error of M v' = sum of forces - K x, with the forces of the step before (60), over F1."""
     velocity, position = bodies(run)
     mass, spring = np.array(run.parameters["body_mass"]), np.array(run.parameters["body_stiffness"])
     pull = np.column_stack((run.force[:-1, 0] - run.force[:-1, 1], run.force[:-1, 1])) - spring * position[:-1]
@@ -113,20 +114,20 @@ def momentum_residual(run: ScriptedRun) -> float:
 
 
 def drive_periods(run: ScriptedRun) -> list[tuple[int, int]]:
-    """First index and end of each full period of the base's velocity, from one rise through zero to the next."""
+    """Finds first index and end of each period of the base's velocity, from one rise through zero to the next."""
     u = run.input_velocity
     rises = np.flatnonzero((u[:-1] <= 0.0) & (u[1:] > 0.0))
     return [(int(a), int(b)) for a, b in pairwise(rises)]
 
 
 def stick_phases(sticking: np.ndarray, period: float, start: int, end: int) -> list[tuple[int, int]]:
-    """Phases of sticking that begin in a drive period."""
+    """Finds the phases of sticking that begin in a drive period."""
     found = phases(sticking, max(1, round(_SHORTEST / period)))
     return [phase for phase in found if start <= phase[0] < end]
 
 
 def is_known_chain(run: ScriptedRun) -> bool:
-    """Two bodies in a row on the base, with Coulomb friction, and no tick missed."""
+    """Checks for two bodies in a row on the base, with Coulomb friction, and no tick missed."""
     p = run.parameters
     chain = (list(p["contact_first"]), list(p["contact_second"]))
     return chain == _CHAIN and len(p["body_mass"]) == 2 and p["law"] == "coulomb" and run.is_complete
@@ -166,7 +167,7 @@ def _steady(run: ScriptedRun) -> Steady | None:
 
 
 def _rigid(run: ScriptedRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rigid limit at the run's ticks, computed with shorter steps; the base's velocity is linear between ticks."""
+    """Computes the rigid limit at the run's ticks in shorter steps; the base's velocity is linear between ticks."""
     p = run.parameters
     steps = np.arange(_FINER * (len(run.tick) - 1) + 1) / _FINER
     u = np.interp(steps, run.tick, run.input_velocity)
@@ -182,7 +183,7 @@ def _rigid(run: ScriptedRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: ScriptedRun.from_bag(bag, "network") for name, bag in bags.items()}
     numbers = {name: measure(run) for name, run in runs.items()}
     name, run = next(iter(runs.items()))
@@ -254,29 +255,25 @@ _CAPTION = (
 
 
 def _figure(run: ScriptedRun) -> Figure:
-    figure = Figure(figsize=(11, 10), layout="constrained")
-    axes = figure.subplots(4, 1, sharex=True)
-    velocity, position = bodies(run)
-    rigid = _rigid(run) if is_known_chain(run) else None
-    axes[0].plot(run.time, run.input_velocity, color="0.65", linewidth=2.5, label="base, u")
-    for body, style in enumerate(("-", "--")):
-        line = {"color": "black", "linestyle": style, "linewidth": 1.0}
-        axes[0].plot(run.time, velocity[:, body], label=f"body {body + 1}", **line)
-        if rigid:
-            label = "rigid contacts" if body == 0 else None
-            axes[1].plot(run.time, 1e3 * rigid[0][:, body], color="tab:red", linewidth=2.5, alpha=0.5, label=label)
-        axes[1].plot(run.time, 1e3 * position[:, body], label=f"body {body + 1}", **line)
-    for contact, place in ((0, axes[2]), (1, axes[3])):
-        if rigid:
-            place.plot(run.time, rigid[1][:, contact], color="tab:red", linewidth=2.5, alpha=0.5)
-        place.plot(run.time, run.force[:, contact], color="black", linewidth=1.0)
-        shade_stretches(place, run.time, run.sticking[:, contact], _SHORTEST, "0.85")
-        place.set_ylabel(f"force f{contact + 1} (N)")
-    axes[0].set_ylabel("velocity (m/s)")
-    axes[1].set_ylabel("position (mm)")
-    axes[-1].set(xlabel="time t (s)", xlim=(0.0, run.time[-1]))
-    for place in axes[:2]:
-        low, high = place.get_ylim()
-        place.set_ylim(low, high + 0.25 * (high - low))  # room for the legend
-        place.legend(loc="upper right", ncols=3)
-    return figure
+    (v, x), t, red = bodies(run), run.time, {"color": "tab:red", "linewidth": 2.5, "alpha": 0.5}
+    velocity, position = [Curve(t, run.input_velocity, "base, u", {"color": "0.65", "linewidth": 2.5})], list[Curve]()
+    forces: list[list[Curve]] = [[], []]
+    if is_known_chain(run):
+        rigid, rigid_force, _ = _rigid(run)
+        position = [Curve(t, 1e3 * rigid[:, i], "" if i else "rigid contacts", red) for i in (0, 1)]
+        forces = [[Curve(t, rigid_force[:, i], style=red)] for i in (0, 1)]
+    for i, linestyle in enumerate(("-", "--")):
+        line = {"color": "black", "linestyle": linestyle, "linewidth": 1.0}
+        velocity.append(Curve(t, v[:, i], f"body {i + 1}", line))
+        position.append(Curve(t, 1e3 * x[:, i], f"body {i + 1}", line))
+        forces[i].append(Curve(t, run.force[:, i], style={"color": "black", "linewidth": 1.0}))
+    legend = {"loc": "upper right", "ncols": 3, "fontsize": "medium"}
+    sticks = [partial(shade_true, time=t, flags=run.sticking[:, i], shortest=_SHORTEST, color="0.85") for i in (0, 1)]
+    return panels(
+        Panel("velocity (m/s)", velocity, "", legend=legend, extra=make_room),
+        Panel("position (mm)", position, "", legend=legend, extra=make_room),
+        Panel("force f1 (N)", forces[0], "", extra=sticks[0]),
+        Panel("force f2 (N)", forces[1], "time t (s)", {"xlim": (0.0, t[-1])}, extra=sticks[1]),
+        size=(11, 10),
+        sharex=True,
+    )

@@ -1,4 +1,4 @@
-"""Report of the runs in which model A comes to rest or turns round: Figs. 6 and 7 of Kikuuwe et al."""
+"""Report of the runs in which model A comes to rest or reverses: Figs. 6 and 7 of Kikuuwe et al."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Numbers:
 
 
 def setting(run: ScriptedRun) -> dict[str, float] | None:
-    """Mass, friction force, pull and start velocity of a run as in the paper; None for another run.
+    """Returns mass, friction force, pull and start velocity of a run as in the paper; None for another run.
 
     The law is Coulomb's, the pull is constant and against the start velocity, no tick was missed, and the run is long
     enough to stop.
@@ -100,7 +100,7 @@ def measure(run: ScriptedRun, column: int) -> Numbers:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
     runs = {name: ScriptedRun.from_bag(bag) for name, bag in bags.items()}
     runs = dict(sorted(runs.items(), key=lambda item: (-float(item[1].input_force[0]), item[1].period)))
     numbers = {name: {m: measure(run, i) for i, m in enumerate(run.labels)} for name, run in runs.items()}
@@ -164,7 +164,7 @@ def _figure(runs: dict[str, ScriptedRun]) -> Figure:
 
 
 def _panels(run: ScriptedRun) -> tuple[Panel, Panel]:
-    """Velocity and force of a run."""
+    """Makes the panels of velocity and force of a run."""
     start, pull = run.parameters["initial_velocity"], float(run.input_force[0])
     time = np.concatenate(([0.0], run.time + run.period))
     zero = Curve(time[[0, -1]], np.zeros(2), style={"color": "0.8", "linewidth": 0.6, "zorder": 0})

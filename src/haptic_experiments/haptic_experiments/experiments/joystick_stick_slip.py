@@ -8,37 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.composed import ComposedNumbers, RunAndImplicit, SplitAndImplicit, latency_metrics
-from haptic_experiments.kit.figures import shade_stretches
-from haptic_experiments.kit.node_graph import draw, latencies
+from haptic_experiments.kit import composed, stick_slip
+from haptic_experiments.kit.composed import ComposedNumbers, GraphPanel, RunAndImplicit, SplitAndImplicit
+from haptic_experiments.kit.figures import Curve, Panel, make_room, mark, panels, shade_true
 from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.signals import largest, phases, rms
-from haptic_experiments.kit.stick_slip import (
-    LIGHTEST,
-    NAMES,
-    PAPER,
-    Margins,
-    Scene,
-    StickSlip,
-    energy,
-    margins,
-    true_velocity,
-)
+from haptic_experiments.kit.stick_slip import LIGHTEST, NAMES, PAPER, Margins, Scene, StickSlip
 from haptic_friction import ContactNetwork, ImplicitNetwork
 from haptic_friction.reference.networks import EnergyBalance, stuck_radius
-from haptic_launch.experiments import load_experiment
 
 #: largest effect of rounding between the nodes and the library over a run [m], [N]: the same sums in another order
 SAME_MOTION, SAME_FORCE = 1e-12, 1e-8
-#: shorter stretches of sticking are not counted as phases [s]
+#: shortest sticking that counts as a phase [s]
 SHORTEST = 5e-3
-#: RMS by which the implicit step may move the tool and the slabs, and the forces, otherwise, over the RMS of each
+#: RMS difference of tool, slabs and forces from the implicit step that is allowed, over the RMS of each
 APART = 0.05
 #: fraction of the ticks that may be missed in realtime
 MISSED = 0.01
@@ -53,8 +43,6 @@ MAP = 0.05
 COUNT_WORK = 6e-5
 #: words of the margins, by delay [ticks]
 LATE, DELAYED = ("one tick late", "two ticks late"), ("no delay", "one tick of delay")
-
-
 _SIGNALS = ("tool", "position", "force")
 
 
@@ -104,7 +92,7 @@ class RunNumbers(ComposedNumbers):
         against_split, against_implicit: Difference from the graph of the nodes, and from one implicit step.
         split_against_implicit: Difference between these two.
         rms: RMS of the run's signals.
-        transitions: Of each contact, by computation.
+        transitions: Transitions of each contact, by computation.
         stick_share: Fraction of the time that each contact sticks.
         rest_change: RMS of each contact force's change from tick to tick at rest [N].
         energy, energy_implicit: Balance of the energy [J].
@@ -127,21 +115,8 @@ class RunNumbers(ComposedNumbers):
     energy_implicit: EnergyBalance
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        runs: Numbers by run.
-        margins: Costs of the delay.
-    """
-
-    runs: dict[str, RunNumbers]
-    margins: Margins
-
-
 def missed(bag: Bag) -> float:
-    """Fraction of the device's ticks that went on without an answer of all nodes."""
+    """Returns the fraction of the device's ticks that went on without an answer of all nodes."""
     counts = [event.detail for event in bag.events if event.source == "device" and "missed" in event.detail]
     return float(counts[-1]["missed"] / counts[-1]["ticks"]) if counts else float("nan")
 
@@ -149,16 +124,9 @@ def missed(bag: Bag) -> float:
 def difference(one: StickSlip, other: StickSlip) -> Difference:
     """Compares two computations on their common ticks."""
     n = min(len(one.tool), len(other.tool))
-    tool, position, force = (getattr(one, name)[:n] - getattr(other, name)[:n] for name in _SIGNALS)
-    return Difference(
-        tool=largest(tool),
-        position=largest(position),
-        force=largest(force),
-        tool_rms=rms(tool),
-        position_rms=rms(position),
-        force_rms=rms(force),
-        dissipated=float(one.dissipated.sum() - other.dissipated.sum()),
-    )
+    signals = [getattr(one, name)[:n] - getattr(other, name)[:n] for name in _SIGNALS]
+    dissipated = float(one.dissipated.sum() - other.dissipated.sum())
+    return Difference(*map(largest, signals), *map(rms, signals), dissipated)
 
 
 def transitions(run: StickSlip, period: float) -> list[Transitions]:
@@ -171,7 +139,7 @@ def transitions(run: StickSlip, period: float) -> list[Transitions]:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
     numbers: dict[str, RunNumbers] = {}
     claims = Claims()
     runs: dict[str, tuple[Scene, StickSlip, StickSlip]] = {}
@@ -183,10 +151,11 @@ def analyse(bags: dict[str, Bag]) -> Report:
         runs[name] = (scene, run, implicit)
         _claim_run(claims, name, numbers[name])
     first = next(iter(bags.values()))
-    margin = margins(first, next(iter(runs.values()))[0])
+    margin = stick_slip.margins(first, next(iter(runs.values()))[0])
     _claim_margins(claims, margin)
     parameters = {source: first.parameters(source) for source in ("contact", *NAMES)}
-    return Report(Numbers(numbers, margin), claims, lambda: _figure(runs, first, margin), _CAPTION, parameters)
+    found = {"runs": numbers, "margins": margin}
+    return Report(found, claims, lambda: _figure(runs, first, margin), _CAPTION, parameters)
 
 
 def measure(bag: Bag, scene: Scene, run: StickSlip, implicit: StickSlip) -> RunNumbers:
@@ -194,7 +163,7 @@ def measure(bag: Bag, scene: Scene, run: StickSlip, implicit: StickSlip) -> RunN
     T, device = scene.period, bag.topics["/joystick/device_state"]
     complete = len(run.tool) == len(device["tick"])
     split = scene.together(ContactNetwork, len(run.tool), delay=scene.delay)
-    true = true_velocity(bag)[: len(run.tool)]
+    true = stick_slip.true_velocity(bag)[: len(run.tool)]
     rest = round(REST / T)
     counted = {
         "run": run,
@@ -218,9 +187,9 @@ def measure(bag: Bag, scene: Scene, run: StickSlip, implicit: StickSlip) -> RunN
         transitions={name: transitions(one, T) for name, one in counted.items()},
         stick_share=run.sticking.mean(axis=0).tolist(),
         rest_change=RunAndImplicit(*changes),
-        energy=energy(run, scene),
-        energy_implicit=energy(implicit, scene),
-        latency_p50_p99=latency_metrics(bag),
+        energy=stick_slip.energy(run, scene),
+        energy_implicit=stick_slip.energy(implicit, scene),
+        latency_p50_p99=composed.latency_metrics(bag),
         step_time=SplitAndImplicit(split.step_time, implicit.step_time),
     )
 
@@ -322,42 +291,44 @@ _CAPTION = (
 
 
 def _figure(runs: dict[str, tuple[Scene, StickSlip, StickSlip]], bag: Bag, margin: Margins) -> Figure:
-    figure = Figure(figsize=(12, 15), layout="constrained")
-    grid = figure.add_gridspec(5, 2, height_ratios=(4.2, 3, 2.2, 2.2, 3))
-    place = figure.add_subplot(grid[1, :])
-    forces = [figure.add_subplot(grid[row, :], sharex=place) for row in (2, 3)]
-    apart = figure.add_subplot(grid[4, 0])
-    draw(figure.add_subplot(grid[0, :]), load_experiment(bag.custom["experiment"]).graph, latencies(bag))
-    slabs = [(f"slab {i + 1}", f"C{i}") for i in range(2)]
-    for style, (name, (scene, run, implicit)) in zip(("-", ":"), runs.items(), strict=False):
+    position, apart = list[Curve](), list[Curve]()
+    forces: list[list[Curve]] = [[], []]
+    for linestyle, (name, (scene, run, implicit)) in zip(("-", ":"), runs.items(), strict=False):
         t, n = scene.period * np.arange(len(run.tool)), min(len(run.tool), len(implicit.tool))
-        place.plot(t, 1e3 * run.tool, style, color="0.6", label=f"tool, {name}")
-        apart.plot(t[:n], 1e6 * (run.tool[:n] - implicit.tool[:n]), style, color="0.4", label=f"tool, {name}")
-        for i, (label, color) in enumerate(slabs):
-            place.plot(t, 1e3 * run.position[:, i], style, color=color, label=f"{label}, {name}")
+        line = {"linestyle": linestyle, "linewidth": 1.5}
+        position.append(Curve(t, 1e3 * run.tool, f"tool, {name}", {**line, "color": "0.6"}))
+        off = 1e6 * (run.tool[:n] - implicit.tool[:n])
+        apart.append(Curve(t[:n], off, f"tool, {name}", {**line, "color": "0.4"}))
+        for i in range(2):
+            line["color"] = f"C{i}"
+            position.append(Curve(t, 1e3 * run.position[:, i], f"slab {i + 1}, {name}", {**line}))
             off = 1e6 * (run.position - implicit.position)[:n, i]
-            apart.plot(t[:n], off, style, color=color, label=f"{label}, {name}")
-            forces[i].plot(t, run.force[:, i], style, color=color, linewidth=0.8, label=f"{NAMES[i]}, {name}")
+            apart.append(Curve(t[:n], off, f"slab {i + 1}, {name}", {**line}))
+            forces[i].append(Curve(t, run.force[:, i], f"{NAMES[i]}, {name}", {**line, "linewidth": 0.8}))
     scene, run, _ = next(iter(runs.values()))
-    outside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": 7}
-    for i, axes in enumerate(forces):
-        shade_stretches(axes, scene.period * np.arange(len(run.tool)), run.sticking[:, i], SHORTEST, "0.9")
-        axes.set_ylabel(f"{NAMES[i]} contact [N]")
-        axes.legend(**outside)
-    place.set_ylabel("along x [mm]")
-    place.legend(**outside)
-    forces[-1].set_xlabel("time [s]")
-    apart.set(xlabel="time [s]", ylabel="to one implicit step [µm]")
-    apart.legend(loc="upper left", fontsize=7, ncols=2)
-    low, high = apart.get_ylim()
-    apart.set_ylim(low, high + 0.35 * (high - low))  # room for the legend
-    _draw_map(figure.add_subplot(grid[4, 1]), scene, margin)
-    return figure
+    t = scene.period * np.arange(len(run.tool))
+    sticks = [partial(shade_true, time=t, flags=run.sticking[:, i], shortest=SHORTEST, color="0.9") for i in range(2)]
+    outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": 7}
+    inside = {"loc": "upper left", "fontsize": 7, "ncols": 2}
+    return panels(
+        GraphPanel.of(bag),
+        Panel("along x [mm]", position, "", legend=outside),
+        Panel(f"{NAMES[0]} contact [N]", forces[0], "", legend=outside, extra=sticks[0]),
+        Panel(f"{NAMES[1]} contact [N]", forces[1], "time [s]", legend=outside, extra=sticks[1]),
+        [
+            Panel(
+                "to one implicit step [µm]", apart, "time [s]", legend=inside, extra=partial(make_room, fraction=0.35)
+            ),
+            _map_panel(scene, margin),
+        ],
+        size=(12, 15),
+        height_ratios=(4.2, 3, 2.2, 2.2, 3),
+    )
 
 
-def _draw_map(axes: Any, scene: Scene, margin: Margins) -> None:
-    """Largest eigenvalue over the slabs' mass, of the run's contacts and the paper's."""
-    masses = np.geomspace(0.03, 3.0, 200)
+def _map_panel(scene: Scene, margin: Margins) -> Panel:
+    """Makes the panel of the largest eigenvalue over the slabs' mass, of the run's contacts and the paper's."""
+    masses, curves = np.geomspace(0.03, 3.0, 200), []
     kinds: list[tuple[str, str, Any, dict[str, Any]]] = [
         ("C3", LATE[0], ContactNetwork, {"delay": 0}),
         ("C4", LATE[1], ContactNetwork, {"delay": 1}),
@@ -367,9 +338,12 @@ def _draw_map(axes: Any, scene: Scene, margin: Margins) -> None:
     for style, name, elements, slabs in contacts:
         for color, words, kind, options in kinds:
             radius = [stuck_radius(scene.network(kind, elements=elements, lighter=m, **options)) for m in masses]
-            axes.plot(masses, radius, style, color=color, label=f"{words}, contacts of the {name}")
+            line = {"linestyle": style, "color": color, "linewidth": 1.5}
+            curves.append(Curve(masses, np.array(radius), f"{words}, contacts of the {name}", line))
             if kind is ContactNetwork:
-                axes.plot(slabs.split[options["delay"]].simulated, 1.0, "x", color=color)
-    axes.axhline(1.0, color="0.7", linewidth=0.8, zorder=0)
-    axes.set(xscale="log", ylim=(0.8, 1.6), xlabel="mass of the slabs, over the run's", ylabel="largest eigenvalue")
-    axes.legend(fontsize=7)
+                limit = np.array([slabs.split[options["delay"]].simulated])
+                curves.append(Curve(limit, np.ones(1), style={"marker": "x", "color": color}))
+    scales = {"xscale": "log", "ylim": (0.8, 1.6)}
+    stable = partial(mark, y=(1.0,), color="0.7", linewidth=0.8, zorder=0)
+    legend = {"fontsize": 7}
+    return Panel("largest eigenvalue", curves, "mass of the slabs, over the run's", scales, legend=legend, extra=stable)

@@ -12,18 +12,11 @@ from mpl_toolkits.mplot3d import Axes3D
 from admittance_constraints import RollingDisk
 from admittance_constraints.mechanisms.rolling_disk import RollingMotion
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.display import (
-    COUNTS,
-    IMPEDANCE_LIMIT,
-    DisplayNumbers,
-    DisplayRun,
-    ToolPath,
-    display_report,
-    signal_panel,
-)
+from haptic_experiments.kit import display
+from haptic_experiments.kit.display import COUNTS, IMPEDANCE_LIMIT, DisplayNumbers, DisplayRun, ToolPath
 from haptic_experiments.kit.figures import Panel, panels
-from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report
-from haptic_experiments.kit.signals import Spread
+from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report, Verdict
+from haptic_experiments.kit.signals import Spread, largest, rms
 
 #: epsilon of Fig. 9D [m/s]
 EPSILON = 1e-3
@@ -97,7 +90,7 @@ class Numbers:
     """Numbers of one run, of the measured disk, the true one (`true_...`) and the reference (`reference_...`).
 
     Attributes:
-        common: Those of every mechanism.
+        common: Numbers of every mechanism's report.
         height, true_height: Error of the height [m].
         upright, true_upright: Error of the upright orientation [rad].
         reference_sideways: Largest velocity along the axis [m/s].
@@ -125,7 +118,7 @@ class Numbers:
 
 
 def rolling(run: DisplayRun, path: ToolPath) -> RollingMotion:
-    """The quantities of Fig. 9 of a motion."""
+    """Computes the quantities of Fig. 9 of a motion."""
     assert isinstance(run.mechanism, RollingDisk)
     rotation = path.rotation.as_matrix()
     return run.mechanism.rolling_motion(path.position, rotation, path.velocity, path.angular_velocity)
@@ -140,8 +133,8 @@ def measure(run: DisplayRun) -> Numbers:
         upright=Spread.of(measured.upright),
         true_height=Spread.of(true.height),
         true_upright=Spread.of(true.upright),
-        reference_sideways=float(np.abs(reference.sideways).max()),
-        reference_rolling=float(np.abs(reference.speed - reference.rolling_speed).max()),
+        reference_sideways=largest(reference.sideways),
+        reference_rolling=largest(reference.speed - reference.rolling_speed),
         sideways=Spread.of(measured.sideways),
         true_sideways=Spread.of(true.sideways),
         rolling=_rolling(measured, true),
@@ -166,8 +159,8 @@ def _rolling(measured: RollingMotion, true: RollingMotion) -> Rolling | None:
 
 
 def _parking(run: DisplayRun, motion: RollingMotion) -> Parking | None:
-    flags = run.named("forward", "back")
-    if not flags.any() or flags[-1]:
+    flags = run.completed("forward", "back")
+    if flags is None:
         return None
     first, last = np.flatnonzero(flags)[[0, -1]]
     heading, part = motion.heading[first], slice(first, last)
@@ -183,67 +176,64 @@ def _parking(run: DisplayRun, motion: RollingMotion) -> Parking | None:
 
 
 def _push(run: DisplayRun, motion: RollingMotion) -> Pushed | None:
-    flags = run.named("push sideways")
-    if not flags.any() or flags[-1]:
+    flags = run.completed("push sideways")
+    if flags is None:
         return None
     heading = motion.heading[int(np.flatnonzero(flags)[0])]
     return _displaced(run, flags, np.array((np.sin(heading), -np.cos(heading), 0.0)))
 
 
 def _lean(run: DisplayRun, motion: RollingMotion) -> Leaned | None:
-    flags = run.named("push down")
-    if not flags.any() or flags[-1]:
+    flags = run.completed("push down")
+    if flags is None:
         return None
     found = _displaced(run, flags, np.array((0.0, 0.0, -1.0)))
-    return Leaned(**vars(found), height_rms=Spread.of(motion.height[flags]).rms)
+    return Leaned(**vars(found), height_rms=rms(motion.height[flags]))
 
 
 def _displaced(run: DisplayRun, flags: np.ndarray, along: np.ndarray) -> Pushed:
     """Measures a push in a direction (3,)."""
-    moved, truly_moved = (
-        float(np.abs((path.position[flags] - path.position[flags][0]) @ along).max())
-        for path in (run.measured, run.true)
-    )
-    return Pushed(float(np.abs(run.wrench[flags, :3] @ along).max()), moved, truly_moved)
+    positions = (path.position[flags] for path in (run.measured, run.true))
+    return Pushed(largest(run.wrench[flags, :3] @ along), *(largest((p - p[0]) @ along) for p in positions))
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
-    return display_report(bags, RollingDisk, measure, _judge, _figure, _CAPTION)
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
+    return display.display_report(bags, RollingDisk, measure, _claims, _figure, _CAPTION)
 
 
-def _judge(claims: Claims, n: Numbers) -> None:
-    height, upright, lean, display = n.height, n.upright, n.lean, n.common
+def _claims(claims: Claims, n: Numbers) -> None:
+    height, upright, lean, common = n.height, n.upright, n.lean, n.common
     pressed = "nothing presses on the disk"
     if lean is not None:
         pressed = f"under {lean.force:.1f} N from above RMS {1e6 * lean.height_rms:.2g} µm (same limit)"
     claims.say(
         "The error of the disk's height is negligible, on the order of the display's position resolution (Fig. 9A).",
-        f"measured RMS {1e6 * height.rms:.2g} µm (limit {COUNTS:g} counts of {1e6 * display.position_resolution:g} µm, "
+        f"measured RMS {1e6 * height.rms:.2g} µm (limit {COUNTS:g} counts of {1e6 * common.position_resolution:g} µm, "
         f"{AFTER_DATA}), largest {1e6 * height.largest:.2g} µm; true largest "
         f"{1e6 * n.true_height.largest:.2g} µm; {pressed}",
-        max(height.rms, lean.height_rms if lean else 0.0) <= COUNTS * display.position_resolution,
+        max(height.rms, lean.height_rms if lean else 0.0) <= COUNTS * common.position_resolution,
     )
     claims.say(
         "So is the error of its upright orientation (Fig. 9B).",
         f"measured RMS {1e3 * upright.rms:.2g} mrad (limit {COUNTS:g} counts of "
-        f"{1e3 * display.angle_resolution:g} mrad, {AFTER_DATA}), largest {1e3 * upright.largest:.2g} mrad; true "
+        f"{1e3 * common.angle_resolution:g} mrad, {AFTER_DATA}), largest {1e3 * upright.largest:.2g} mrad; true "
         f"largest {1e3 * n.true_upright.largest:.2g} mrad",
-        upright.rms <= COUNTS * display.angle_resolution,
+        upright.rms <= COUNTS * common.angle_resolution,
     )
-    _judge_rolling(claims, n)
-    _judge_parking(claims, n.parking)
-    _judge_pushes(claims, {"across the wheel plane": n.push, "from above": lean})
+    claims.assess(
+        "The nonholonomic constraint is maintained effectively (Fig. 9D).",
+        n.rolling,
+        lambda rolls: _assess_rolling(n, rolls),
+        unless=f"the disk never rolled faster than {ROLLING_SPEED:g} m/s",
+    )
+    text = 'The disk moves sideways by "parallel parking" motions, without sliding sideways (Fig. 8).'
+    claims.assess(text, n.parking, _assess_parking, unless="no parking to its end")
+    _claim_pushes(claims, {"across the wheel plane": n.push, "from above": lean})
 
 
-def _judge_rolling(claims: Claims, n: Numbers) -> None:
-    text = "The nonholonomic constraint is maintained effectively (Fig. 9D)."
-    rolls = n.rolling
-    if rolls is None:
-        claims.say(text, unless=f"the disk never rolled faster than {ROLLING_SPEED:g} m/s")
-        return
-    claims.say(
-        text,
+def _assess_rolling(n: Numbers, rolls: Rolling) -> Verdict:
+    return (
         f"100 |v - r w|/(|v| + 1 mm/s), above {1e3 * ROLLING_SPEED:g} mm/s: median {rolls.rolling_error_median:.2g} % "
         f"(limit {ROLLING_ERROR:g} %, {AFTER_DATA}; true {rolls.true_rolling_error_median:.2g} %), 95 % below "
         f"{rolls.rolling_error_p95:.2g} %; sideways, which this does not see, likewise median "
@@ -254,13 +244,8 @@ def _judge_rolling(claims: Claims, n: Numbers) -> None:
     )
 
 
-def _judge_parking(claims: Claims, parking: Parking | None) -> None:
-    text = 'The disk moves sideways by "parallel parking" motions, without sliding sideways (Fig. 8).'
-    if parking is None:
-        claims.say(text, unless="no parking to its end")
-        return
-    claims.say(
-        text,
+def _assess_parking(parking: Parking) -> Verdict:
+    return (
         f"{1e3 * parking.across:.1f} mm across by rolling {1e3 * parking.rolled:.0f} mm to and fro; along "
         f"{1e3 * parking.along:.1f} mm; slip along the axis {1e3 * parking.slipped:.2g} mm, limit a tenth of the "
         "shift across",
@@ -268,7 +253,7 @@ def _judge_parking(claims: Claims, parking: Parking | None) -> None:
     )
 
 
-def _judge_pushes(claims: Claims, pushes: dict[str, Pushed | None]) -> None:
+def _claim_pushes(claims: Claims, pushes: dict[str, Pushed | None]) -> None:
     done = {name: push for name, push in pushes.items() if push}
     words = [
         f"{push.force:.1f} N {name} move the measured tool by at most {1e6 * push.moved:.0f} µm, the true one by "
@@ -292,7 +277,7 @@ _CAPTION = (
 
 
 def _figure(run: DisplayRun) -> Figure:
-    motion, panel = rolling(run, run.measured), partial(signal_panel, run)
+    motion, panel = rolling(run, run.measured), partial(display.signal_panel, run)
     flat = {} if np.any(motion.sideways) else {"ylim": (-20.0, 20.0)}
     return panels(
         Panel("y (mm)", [], "x (mm)", extra=partial(_draw_path, run=run)),

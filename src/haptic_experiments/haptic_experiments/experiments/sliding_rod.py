@@ -32,8 +32,8 @@ EXPECTED_TIME = {"without": 17.47, "lagged": 17.44, "sap": 18.07, "similar": 16.
 EXPECTED_FORCE = {"without": 821.0, "lagged": 822.0, "sap": 722.0, "similar": 557.0}
 #: duration of the stick [ms]
 EXPECTED_STICK = 0.21
-#: what the extrapolation to that step leaves, which changes the numbers by 0.03 to 0.2 ms and 1 to 3 %; the
-#: approximations lie 0.3 ms and 12 % apart
+#: error of the extrapolation to that step, which changes the numbers by 0.03 to 0.2 ms and 1 to 3 %; the approximations
+#: lie 0.3 ms and 12 % apart
 _TIME, _FORCE, _STICK = 0.05, 0.02, 0.01
 
 
@@ -64,35 +64,18 @@ class Peak:
 
     @classmethod
     def of(cls, fine: Impact, coarse: Impact) -> Peak:
-        """The peak of impacts at FINE and at twice FINE."""
+        """Extrapolates the peak from impacts at FINE and at twice FINE."""
         time = at_paper_step(1e3 * fine.peak[0], 1e3 * coarse.peak[0])
         return cls(time, at_paper_step(fine.peak[1], coarse.peak[1]))
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report; "without" and "with" are those without and with dissipation.
-
-    Attributes:
-        runs: Numbers by run.
-        peaks: Peaks by dissipation and approximation.
-        stick: Durations of the stick without dissipation, at the paper's step, by approximation [ms].
-        errors: Position errors by dissipation, approximation and time step [m].
-    """
-
-    runs: dict[str, RunNumbers]
-    peaks: dict[str, dict[str, Peak]]
-    stick: dict[str, float]
-    errors: dict[str, dict[str, dict[float, float]]]
-
-
 def fine_study(dissipation: bool, period: float) -> dict[str, Impact]:
-    """Impacts at short steps, by approximation."""
+    """Simulates the impact at a short step, with each approximation."""
     return {name: simulate_impact(name, period=period, duration=IMPACT, dissipation=dissipation) for name in PAPER}
 
 
 def at_paper_step(fine: float, coarse: float) -> float:
-    """A number at the paper's step, from those at FINE and at twice FINE."""
+    """Extrapolates a number to the paper's step, from those at FINE and at twice FINE."""
     return extrapolated(fine, coarse, FINE, PAPER_STEP)
 
 
@@ -112,7 +95,7 @@ def measure(run: ContactRun) -> RunNumbers:
 
 
 def sticking_times(fine: Mapping[str, Impact], coarse: Mapping[str, Impact]) -> dict[str, float]:
-    """Durations of sticking at the paper's step by approximation [ms], from the impacts at FINE and twice that."""
+    """Extrapolates durations of sticking to the paper's step [ms], from the impacts at FINE and twice that."""
     return {
         name: at_paper_step(1e3 * impact.sticking_time, 1e3 * coarse[name].sticking_time)
         for name, impact in fine.items()
@@ -120,12 +103,11 @@ def sticking_times(fine: Mapping[str, Impact], coarse: Mapping[str, Impact]) -> 
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
     runs = contact.runs_of(bags)
     numbers = {name: measure(run) for name, run in runs.items()}
-    kinds = {"without": False, "with": True}
-    fine = {kind: fine_study(dissipation, FINE) for kind, dissipation in kinds.items()}
-    coarse = {kind: fine_study(dissipation, 2.0 * FINE) for kind, dissipation in kinds.items()}
+    kinds = {"without": False, "with": True}  # dissipation
+    fine, coarse = ({kind: fine_study(d, factor * FINE) for kind, d in kinds.items()} for factor in (1.0, 2.0))
     errors = {
         kind: position_errors(
             lambda name, period, d=dissipation: sliding_rod(name, period, d),  # type: ignore[misc]
@@ -136,16 +118,16 @@ def analyse(bags: dict[str, Bag]) -> Report:
     peaks = {kind: {n: Peak.of(impact, coarse[kind][n]) for n, impact in of.items()} for kind, of in fine.items()}
     sticks = sticking_times(fine["without"], coarse["without"])
     claims = Claims()
-    _judge_peaks(claims, peaks)
-    _judge_stick(claims, fine["without"]["lagged"], sticks)
-    _judge_orders(claims, errors)
-    _judge_bags(claims, numbers)
+    _claim_peaks(claims, peaks)
+    _claim_stick(claims, fine["without"]["lagged"], sticks)
+    _claim_orders(claims, errors)
+    _claim_bags(claims, numbers)
     parameters = {"contact": next(iter(runs.values())).parameters}
-    made = Numbers(numbers, peaks, sticks, errors)
-    return Report(made, claims, lambda: _figure(fine, errors, runs), _CAPTION, parameters)
+    found = {"runs": numbers, "peaks": peaks, "stick": sticks, "errors": errors}
+    return Report(found, claims, lambda: _figure(fine, errors, runs), _CAPTION, parameters)
 
 
-def _judge_peaks(claims: Claims, peaks: Mapping[str, Mapping[str, Peak]]) -> None:
+def _claim_peaks(claims: Claims, peaks: Mapping[str, Mapping[str, Peak]]) -> None:
     without, with_it = peaks["without"], peaks["with"]
     time, force = [peak.time for peak in without.values()], [peak.force for peak in without.values()]
     claims.say(
@@ -154,17 +136,18 @@ def _judge_peaks(claims: Claims, peaks: Mapping[str, Mapping[str, Peak]]) -> Non
         "N (within 5 %)",
         max(time) - min(time) < 0.05 and max(force) - min(force) < 0.05 * without["lagged"].force,
     )
-    times = {name: peak.time for name, peak in with_it.items()}
-    forces = {name: peak.force for name, peak in with_it.items()}
-    alone = without["lagged"]
+    alone = {"without": without["lagged"]}
     later = "With dissipation Similar strikes earlier than Lagged and SAP later (Fig. 11): time of the peak (ms)."
-    compared(claims, "Its time (ms).", {"without": alone.time}, EXPECTED_TIME, absolute=_TIME)
-    compared(claims, "Its force (N).", {"without": alone.force}, EXPECTED_FORCE, relative=_FORCE)
-    compared(claims, later, times, EXPECTED_TIME, absolute=_TIME)
-    compared(claims, "The forces of these peaks (N).", forces, EXPECTED_FORCE, relative=_FORCE)
+    for peaks_of, time_text, force_text in (
+        (alone, "Its time (ms).", "Its force (N)."),
+        (with_it, later, "The forces of these peaks (N)."),
+    ):
+        times, forces = ({name: getattr(peak, of) for name, peak in peaks_of.items()} for of in ("time", "force"))
+        compared(claims, time_text, times, EXPECTED_TIME, absolute=_TIME)
+        compared(claims, force_text, forces, EXPECTED_FORCE, relative=_FORCE)
 
 
-def _judge_stick(claims: Claims, impact: Impact, sticks: Mapping[str, float]) -> None:
+def _claim_stick(claims: Claims, impact: Impact, sticks: Mapping[str, float]) -> None:
     text = "The tip sticks for about 0.2 ms while the rod jams (Fig. 10): duration (ms)."
     compared(claims, text, {"lagged": sticks["lagged"]}, {"lagged": EXPECTED_STICK}, absolute=_STICK)
     last = int(np.flatnonzero(impact.force > 0.0)[-1])
@@ -176,7 +159,7 @@ def _judge_stick(claims: Claims, impact: Impact, sticks: Mapping[str, float]) ->
     )
 
 
-def _judge_orders(claims: Claims, errors: Mapping[str, Mapping[str, dict[float, float]]]) -> None:
+def _claim_orders(claims: Claims, errors: Mapping[str, Mapping[str, dict[float, float]]]) -> None:
     slopes = {kind: convergence_order(table["lagged"], PERIODS[:3]) for kind, table in errors.items()}
     claims.say(
         "Lagged converges with first order at steps up to 0.16 ms (Fig. 13).",
@@ -191,7 +174,7 @@ def _judge_orders(claims: Claims, errors: Mapping[str, Mapping[str, dict[float, 
     )
 
 
-def _judge_bags(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
+def _claim_bags(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
     paper = {name: n for name, n in numbers.items() if name in PAPER}
     words = [
         f"{name}: {n.peak_force:.0f} N at {n.peak_time:.2f} ms, then {n.last_speed:.1f} m/s"
@@ -220,7 +203,7 @@ def _figure(
     runs: Mapping[str, ContactRun],
 ) -> Figure:
     def pair(title: str, quantity: str, impacts: Mapping[str, Impact]) -> list[Panel]:
-        """The whole impact, and the same close to it; the normal velocity is a thin line."""
+        """Makes two panels: the whole impact, and the same close to it; the normal velocity is a thin line."""
         lines = []
         for name, impact in impacts.items():
             t = 1e3 * impact.time

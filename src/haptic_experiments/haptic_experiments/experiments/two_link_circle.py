@@ -13,8 +13,8 @@ from admittance_constraints import TwoLinkOnCircle
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.display import DisplayNumbers, DisplayRun, display_report
 from haptic_experiments.kit.figures import Curve, Panel, panels, shade
-from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report, key
-from haptic_experiments.kit.signals import Spread
+from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report, Verdict, key
+from haptic_experiments.kit.signals import Spread, largest
 
 #: energies are followed until this fraction of the energy at the release is left
 _REST = 1e-3
@@ -127,7 +127,7 @@ class Numbers:
     """Numbers of one run.
 
     Attributes:
-        common: Those of every mechanism.
+        common: Numbers of every mechanism's report.
         circle_radius: Radius of the circle [m].
         free_direction: Error along the circle [m].
         radial: Distance from the circle [m].
@@ -227,12 +227,12 @@ def _released(run: DisplayRun, s: Signals) -> Released | None:
         first_at_reversal=float((beside / total[reversals]).max()) if len(reversals) else None,
         second_smallest_share=float((links[:, 1] / total).min()),
         measured_second_smallest_share=_share(s.measured_links[part], total),
-        force=float(np.abs(s.force[part]).max()),
+        force=largest(s.force[part]),
     )
 
 
 def _share(links: np.ndarray, total: np.ndarray) -> float | None:
-    """Smallest fraction of the second link's measured energy in a total, while that is more than `_MOVES` of its first.
+    """Finds the smallest fraction of the second link's measured energy in a total, while that is above `_MOVES`.
 
     The fraction of the measured energy itself is `_SECOND` or more with any motion.
     """
@@ -241,26 +241,36 @@ def _share(links: np.ndarray, total: np.ndarray) -> float | None:
 
 
 def _rise(values: np.ndarray) -> float:
-    """Largest rise above the least value before."""
+    """Finds the largest rise above the least value before."""
     return float(np.max(values - np.minimum.accumulate(values)))
 
 
 def _changes(values: np.ndarray) -> np.ndarray:
-    """Indices at which a signal's sign is not what it was before; zeros in between belong to what was before."""
+    """Finds the indices at which a signal changes its sign; zeros have the sign before them."""
     places = np.flatnonzero(values)
     signs = np.sign(values[places])
     return places[1:][signs[1:] != signs[:-1]]
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
-    return display_report(bags, TwoLinkOnCircle, measure, _judge, _figure, _CAPTION)
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
+    return display_report(bags, TwoLinkOnCircle, measure, _claims, _figure, _CAPTION)
 
 
-def _judge(claims: Claims, n: Numbers) -> None:
-    _judge_energy(claims, n.released)
-    _judge_links(claims, n.released)
-    _judge_lead(claims, n.led)
+def _claims(claims: Claims, n: Numbers) -> None:
+    free = n.released
+    claims.assess(
+        "Once released, the kinetic energy falls monotonically, although the speed rises at times (Fig. 12A, B).",
+        free if free is not None and free.largest_rise is not None else None,
+        _assess_energy,
+        unless=_NO_RELEASE,
+    )
+    text = "The kinetic energy of link 1 goes to zero each time it reverses."
+    claims.assess(text, free, _assess_first_link, unless=_NO_RELEASE)
+    text = "The kinetic energy of link 2 never approaches zero."
+    claims.assess(text, free, _assess_second_link, unless=_NO_RELEASE)
+    text = "To keep the speed constant the user must alternately push and hold back, as the energy rises and falls."
+    claims.assess(text, n.led, _assess_lead, unless="the hand does not lead in this run")
     error, radial, limit = n.free_direction, n.radial, _SMALL_ERROR * n.circle_radius
     claims.say(
         "The error in the direction of free motion is small (Fig. 12C).",
@@ -271,70 +281,52 @@ def _judge(claims: Claims, n: Numbers) -> None:
     )
 
 
-def _judge_energy(claims: Claims, free: Released | None) -> None:
-    text = "Once released, the kinetic energy falls monotonically, although the speed rises at times (Fig. 12A, B)."
-    if free is None or free.largest_rise is None:
-        claims.say(text, unless=_NO_RELEASE)
-        return
-    since = f"from {free.start:.2f} s on, when the hand has let go, {1e3 * free.energy:.0f} mJ"
-    if free.largest_rise > 0.0:
-        claims.say(text, f"{since}: it rose by up to {free.largest_rise:.1e} J in a tick", False)
-    elif not free.speed_rises:
-        no_rise = f"{since}: no rise in any tick; the speed did not rise, either"
-        claims.say(text, no_rise, False if free.spent else None)
-    else:
-        measured, most, also = free.measured_rise, _MEASURED_RISE * free.energy, ""
-        if measured is not None:
-            also = (
-                f"; of the measured tool it was at most {1e3 * measured:.2g} mJ above before (limit "
-                f"{100 * _MEASURED_RISE:g} % of the start, {1e3 * most:.2g} mJ, {AFTER_DATA})"
-            )
-        claims.say(
-            text,
-            f"{since}: no rise in any tick of the reference (largest change {free.largest_rise:.1e} J), its speed "
-            f"rose {free.speed_rises} times, by up to {1e3 * free.largest_speed_rise:.0f} mm/s{also}",
-            measured is None or measured < most,
+def _assess_energy(free: Released) -> Verdict:
+    since, rise = f"from {free.start:.2f} s on, when the hand has let go, {1e3 * free.energy:.0f} mJ", free.largest_rise
+    assert rise is not None
+    if rise > 0.0:
+        return f"{since}: it rose by up to {rise:.1e} J in a tick", False
+    if not free.speed_rises:
+        return f"{since}: no rise in any tick; the speed did not rise, either", False if free.spent else None
+    measured, most, also = free.measured_rise, _MEASURED_RISE * free.energy, ""
+    if measured is not None:
+        also = (
+            f"; of the measured tool it was at most {1e3 * measured:.2g} mJ above before (limit "
+            f"{100 * _MEASURED_RISE:g} % of the start, {1e3 * most:.2g} mJ, {AFTER_DATA})"
         )
-
-
-def _judge_links(claims: Claims, free: Released | None) -> None:
-    first_text = "The kinetic energy of link 1 goes to zero each time it reverses."
-    second_text = "The kinetic energy of link 2 never approaches zero."
-    if free is None:
-        claims.say(first_text, unless=_NO_RELEASE)
-        claims.say(second_text, unless=_NO_RELEASE)
-        return
-    first, second = free.first_at_reversal, free.second_smallest_share
-    if first is None:
-        claims.say(first_text, unless="no reversal after the release")
-    else:
-        claims.say(
-            first_text,
-            f"{free.reversals} reversals; at most {100 * first:.2g} % of the total in the two ticks beside one "
-            f"(limit {100 * _ZERO:g} %)",
-            first < _ZERO,
-        )
-    measured = free.measured_second_smallest_share
-    claims.say(
-        second_text,
-        ""
-        if measured is None
-        else f"the measured link never has less than {100 * measured:.1f} % of the energy that the reference has in "
-        f"all, while that is above {100 * _MOVES:g} % of its start (limit 3/7 = {100 * _SECOND:.1f} %, which the "
-        f"second of two equal rods has however they move); the reference's link {100 * second:.1f} %",
-        measured is not None and measured >= _SECOND,
-        unless="" if measured is not None else "no measured motion after the release",
+    return (
+        f"{since}: no rise in any tick of the reference (largest change {rise:.1e} J), its speed "
+        f"rose {free.speed_rises} times, by up to {1e3 * free.largest_speed_rise:.0f} mm/s{also}",
+        measured is None or measured < most,
     )
 
 
-def _judge_lead(claims: Claims, led: Led | None) -> None:
-    text = "To keep the speed constant the user must alternately push and hold back, as the energy rises and falls."
-    if led is None:
-        claims.say(text, unless="the hand does not lead in this run")
-        return
+def _assess_first_link(free: Released) -> Verdict:
+    first = free.first_at_reversal
+    if first is None:
+        return "no reversal after the release", None
+    return (
+        f"{free.reversals} reversals; at most {100 * first:.2g} % of the total in the two ticks beside one "
+        f"(limit {100 * _ZERO:g} %)",
+        first < _ZERO,
+    )
+
+
+def _assess_second_link(free: Released) -> Verdict:
+    measured, second = free.measured_second_smallest_share, free.second_smallest_share
+    if measured is None:
+        return "no measured motion after the release", None
+    return (
+        f"the measured link never has less than {100 * measured:.1f} % of the energy that the reference has in "
+        f"all, while that is above {100 * _MOVES:g} % of its start (limit 3/7 = {100 * _SECOND:.1f} %, which the "
+        f"second of two equal rods has however they move); the reference's link {100 * second:.1f} %",
+        measured >= _SECOND,
+    )
+
+
+def _assess_lead(led: Led) -> Verdict:
     shown = led.turns >= _CHANGES
-    claims.say(
-        text,
+    return (
         f"while energy went between {1e3 * led.energy_low:.0f} and {1e3 * led.energy_high:.0f} mJ, the hand "
         f"pushed {100 * led.pushed:.0f} % of the time, held back {100 * led.held_back:.0f} % (above {_FORCE:g} "
         f"N), and changed {led.turns} times between the two (limit {_CHANGES}, {AFTER_DATA}); the speed was "
@@ -352,7 +344,7 @@ _CAPTION = (
 
 
 def _enlarge_release(axes: Axes, run: DisplayRun, s: Signals) -> None:
-    """The energies after the release once more, on a logarithmic scale."""
+    """Draws the energies after the release in an inset with a logarithmic scale."""
     axes.margins(y=0.2)
     shade(axes, run, ("release",))
     free = run.during("release") & ~run.touched
@@ -368,7 +360,7 @@ def _enlarge_release(axes: Axes, run: DisplayRun, s: Signals) -> None:
 
 
 def _draw_distance(axes: Axes, run: DisplayRun, s: Signals) -> None:
-    """The distance from the circle on an axis of its own at the right."""
+    """Draws the distance from the circle on an axis of its own at the right."""
     shade(axes, run, ("release",))
     radial = axes.twinx()
     radial.plot(run.time, 1e6 * s.radial, color="tab:red", linewidth=0.5)

@@ -1,4 +1,4 @@
-"""What the reports of several rendering nodes on one device share."""
+"""Reports of several rendering nodes on one device: latencies, step times and the graph of the nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class SplitAndImplicit(Generic[_T]):
-    """A number of the nodes, which step in turn, and of one implicit step; in the unit that its owner says."""
+    """A number of the nodes, which step in turn, and of one implicit step; in the unit that its field documents."""
 
     split: _T
     implicit: _T
@@ -29,7 +29,7 @@ class SplitAndImplicit(Generic[_T]):
 
 @dataclass(frozen=True)
 class RunAndImplicit(Generic[_T]):
-    """A number of a run, and of one implicit step; in the unit that its owner says."""
+    """A number of a run, and of one implicit step; in the unit that its field documents."""
 
     run: _T
     implicit: _T
@@ -41,7 +41,7 @@ class ComposedNumbers:
 
     Attributes:
         latency_p50_p99: Median and 99th percentile of the time from publishing to receiving, by edge [s].
-        step_time: Median time of a tick, computed in one process [s].
+        step_time: Median time of a tick in the single-process reference [s].
     """
 
     latency_p50_p99: dict[str, tuple[float, float]]
@@ -49,15 +49,15 @@ class ComposedNumbers:
 
 
 def latency_metrics(bag: Bag) -> dict[str, tuple[float, float]]:
-    """Median and 99th percentile of the time from publishing to receiving [s], by "source -> target"."""
+    """Computes median and 99th percentile of the time from publishing to receiving [s], by "source -> target"."""
     return {f"{source} -> {target}": seconds for (source, target), seconds in latencies(bag).items()}
 
 
 def variation(signal: np.ndarray, part: np.ndarray | slice = slice(None)) -> float:
-    """Standard deviation of the change of a signal (n, k) from tick to tick, of the worst component.
+    """Computes the standard deviation of a signal's (n, k) change from tick to tick, of the worst component.
 
     Args:
-        signal: In any unit, which is that of the result.
+        signal: Signal in any unit, which is that of the result.
         part: Ticks that count; the result is 0 for fewer than three.
     """
     chosen = signal[part]
@@ -69,14 +69,14 @@ class GraphPanel(Panel):
     """Nodes of an experiment with the measured latencies between them.
 
     Attributes:
-        bag: Of the run.
+        bag: Bag of the run.
     """
 
     bag: Bag | None = None
 
     @classmethod
     def of(cls, bag: Bag) -> GraphPanel:
-        """The panel of a run."""
+        """Makes the panel of a run."""
         return cls("", (), bag=bag)
 
     def draw(self, axes: Axes) -> None:

@@ -28,7 +28,7 @@ from haptic_devices.loop import OK
 from haptic_experiments.kit.figures import Curve, Panel, panels, shade
 from haptic_experiments.kit.phases import PhasedRun, phased
 from haptic_experiments.kit.results import Claims, Report
-from haptic_experiments.kit.signals import Spread
+from haptic_experiments.kit.signals import Spread, largest
 
 _Numbers = TypeVar("_Numbers")
 
@@ -181,13 +181,13 @@ class DisplayRun(PhasedRun):
         return f" Changed during the run: {', '.join(self.changed)}." if self.changed else ""
 
     def common_numbers(self) -> DisplayNumbers:
-        """Numbers of every mechanism's report."""
+        """Computes the numbers of every mechanism's report."""
         return DisplayNumbers(
             ticks=len(self.time),
             led_ticks=self.led,
             stopped_ticks=self.stopped,
             refused_ticks=self.refused,
-            holonomic_residual=float(np.abs(self.state["constraint_residual"]).max()),
+            holonomic_residual=largest(self.state["constraint_residual"]),
             tracking_error=Spread.of(self.tracking_error),
             turning_error=Spread.of(self.turning_error),
             position_resolution=self.device.get("position_resolution", math.nan),
@@ -204,7 +204,7 @@ def _is_led(state: dict[str, Any]) -> np.ndarray:
 
 
 def _changed(bag: Bag) -> tuple[str, ...]:
-    """Names of the node's parameters that were changed while it ran."""
+    """Finds the names of the node's parameters that were changed while it ran."""
     changes = [e.detail for e in bag.events if e.source == "constraints" and e.kind == "parameter"]
     return tuple(sorted({name for detail in changes for name in detail}))
 
@@ -230,7 +230,7 @@ class _Frames:
 
 
 def mechanism_of(node: dict[str, Any]) -> Mechanism:
-    """The mechanism that the node's parameters name.
+    """Makes the mechanism that the node's parameters name.
 
     Raises:
         HapticError: It cannot be made here, for example since its file is gone.
@@ -255,20 +255,20 @@ def display_report(
     bags: Mapping[str, Bag],
     kind: type[Mechanism],
     measure: Callable[[DisplayRun], _Numbers],
-    judge: Callable[[Claims, _Numbers], None],
+    claim: Callable[[Claims, _Numbers], None],
     draw: Callable[[DisplayRun], Figure],
     caption: str,
 ) -> Report:
-    """Report of an experiment on the display.
+    """Makes the report of an experiment on the display.
 
-    The paper's claims are judged of the first run, if all runs have the experiment's mechanism, with the same
-    parameters throughout; else the report is a general one.
+    The paper's claims are about the first run, if all runs have the experiment's mechanism, with the same parameters
+    throughout; else the report is a general one.
 
     Args:
         bags: Bags by name.
         kind: Class of the experiment's mechanism.
-        measure: Function that gives the numbers of a run.
-        judge: Function that adds the claims about them.
+        measure: Function that returns the numbers of a run.
+        claim: Function that adds the claims about them.
         draw: Function that draws the figure of a run.
         caption: Caption of the figure.
     """
@@ -277,19 +277,19 @@ def display_report(
         return general_report(runs)
     numbers, run = {name: measure(run) for name, run in runs.items()}, next(iter(runs.values()))
     claims = Claims()
-    judge(claims, next(iter(numbers.values())))
+    claim(claims, next(iter(numbers.values())))
     parameters = {"constraints": run.parameters}
     return Report({"runs": numbers}, claims, lambda: draw(run), caption + run.left_out, parameters)
 
 
 def signal_panel(run: DisplayRun, title: str, values: np.ndarray, **settings: Any) -> Panel:
-    """A panel of one signal (n,) over time, with the hand's pushes shaded; settings as of `Panel`."""
+    """Makes a panel of one signal (n,) over time, with the hand's pushes shaded; settings as of `Panel`."""
     curve = Curve(run.time, values, style={"color": "black", "linewidth": 0.6})
     return Panel("", [curve], settings=settings, title=title, extra=partial(shade, run=run, kinds=("push",)))
 
 
 def general_report(runs: Mapping[str, DisplayRun]) -> Report:
-    """Report about another mechanism, or one whose parameters changed: it judges no claim of the paper."""
+    """Makes a report without the paper's claims: about another mechanism, or one whose parameters changed."""
     claims, common = Claims(), {name: run.common_numbers() for name, run in runs.items()}
     for run, numbers in zip(runs.values(), common.values(), strict=True):
         claims.say(

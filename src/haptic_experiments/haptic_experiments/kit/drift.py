@@ -16,8 +16,6 @@ from haptic_friction.reference.drift import Drift, Load, Stop, load_flips
 
 #: repetitions of the timed run; the fastest counts
 _TIMED = 3
-
-
 _NAMES = {
     "A": "model A",
     "B": "model B",
@@ -33,15 +31,13 @@ _NAMES = {
     "reset_integrator": "reset integrator",
     "hayward_armstrong": "Hayward-Armstrong",
 }
-#: what tells columns of one model apart, with symbol, unit and its size
+#: parameters that distinguish columns of one model, with symbol, unit and its size
 _DISTINCTIONS = {
     "velocity_threshold": ("ε", "mm/s", 1e-3),
     "stiffness": ("K", "kN/m", 1e3),
     "damping": ("B", "N s/m", 1.0),
     "mass": ("M", "kg", 1.0),
 }
-
-
 _WITH_THRESHOLD = ("karnopp", "quinn", "regularized_coulomb")
 
 
@@ -127,7 +123,7 @@ class RunNumbers:
 
 
 def labels(run: ScriptedRun) -> list[str]:
-    """A name for each column: the model's, and what tells it apart from the others of the same model."""
+    """Names each column: by its model, and by the parameters that differ between columns of the same model."""
     found = []
     for column, model in enumerate(run.models):
         others = [c for c, other in enumerate(run.models) if other == model and c != column]
@@ -136,7 +132,7 @@ def labels(run: ScriptedRun) -> list[str]:
             if name == "velocity_threshold" and model not in _WITH_THRESHOLD:
                 continue
             value = run.number(name, column)
-            # the usual choice of damping goes with the stiffness: it says nothing more
+            # the usual choice of damping follows from the stiffness, which is in the label
             known = name == "damping" and len(parts) > 1
             if not known and any(run.number(name, other) != value for other in others):
                 parts.append(f"{symbol} = {value / size:g} {unit}")
@@ -146,14 +142,14 @@ def labels(run: ScriptedRun) -> list[str]:
 
 
 def position(run: ScriptedRun) -> np.ndarray:
-    """x (n, columns) [m] of the masses: the sum of T v; over missed ticks the velocity is held."""
+    """Integrates the velocities to positions x (n, columns) [m]; over missed ticks the velocity is held."""
     return np.cumsum(run.velocity * (run.period * np.diff(run.tick, prepend=run.tick[0] - 1))[:, None], axis=0)
 
 
 def costs(run: ScriptedRun) -> dict[str, float]:
-    """Time of one step [ns] of each model's compiled loop over the recorded input, on the machine at hand.
+    """Measures the time of one step [ns] of each model's compiled loop over the recorded input, on this machine.
 
-    A model whose law stands in a file or module that is not there any more is left out.
+    A model whose law is in a file or module that no longer exists is left out.
     """
     force, measured = run.input_force[:, None], {}
     for column, label in enumerate(labels(run)):

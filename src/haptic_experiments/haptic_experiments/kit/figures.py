@@ -12,6 +12,9 @@ from matplotlib.figure import Figure
 
 from haptic_experiments.kit.phases import PhasedRun
 from haptic_experiments.kit.signals import phases
+from haptic_files.moved_modules import renamed
+
+__getattr__ = renamed(__name__, {"shade_stretches": "shade_true"})
 
 #: colour of each kind of phase
 PHASE_COLOURS = {"push": "tab:red", "slide": "tab:blue", "release": "tab:green", "tap": "tab:orange"}
@@ -39,13 +42,14 @@ class Panel:
 
     Attributes:
         ylabel: Quantity and unit.
-        curves: What is drawn.
+        curves: Lines of the panel.
         xlabel: Quantity and unit.
         settings: Arguments of matplotlib's ``Axes.set``, for example limits and scales.
         shaded: The run whose phases are shaded.
         legend: Arguments of matplotlib's ``legend``, which is drawn if a curve has a label; None: no legend.
         title: Title; none if empty.
-        extra: Draws what is no curve, for example a limit's line or a body in space; it is called after the curves.
+        extra: Draws objects that are no curves, for example a limit's line or a body in space; called after the curves.
+        note: Text in a panel without data; none if empty.
     """
 
     ylabel: str
@@ -55,7 +59,8 @@ class Panel:
     shaded: PhasedRun | None = None
     legend: Mapping[str, Any] | None = field(default_factory=dict)
     title: str = ""
-    extra: Callable[[Axes], None] | None = None
+    extra: Callable[[Axes], object] | None = None
+    note: str = ""
 
     def draw(self, axes: Axes) -> None:
         """Draws the panel."""
@@ -63,6 +68,8 @@ class Panel:
             axes.plot(curve.x, curve.y, **{"linewidth": 0.8, **curve.style}, label=curve.label or None)
         if self.extra is not None:
             self.extra(axes)
+        if self.note and not axes.has_data():
+            axes.text(0.5, 0.5, self.note, ha="center", va="center", transform=axes.transAxes)
         title = {"title": self.title} if self.title else {}
         axes.set(**{"xlabel": self.xlabel, "ylabel": self.ylabel, **title, **self.settings})
         if self.shaded is not None:
@@ -74,7 +81,7 @@ class Panel:
 def panels(
     *rows: Panel | Sequence[Panel], size: tuple[float, float], left: Panel | None = None, **layout: Any
 ) -> Figure:
-    """A figure of panels, row by row.
+    """Makes a figure of panels, row by row.
 
     Args:
         *rows: A panel over the whole width, or the panels of a row, which divide it evenly.
@@ -117,15 +124,21 @@ def shade(axes: Axes, run: PhasedRun, kinds: Sequence[str] = tuple(PHASE_COLOURS
             axes.axvspan(phase["start"], end, color=PHASE_COLOURS[phase["kind"]], alpha=0.10, linewidth=0)
 
 
-def shade_stretches(axes: Axes, time: np.ndarray, flags: np.ndarray, shortest: float, color: str) -> None:
-    """Marks the unbroken stretches of true flags.
+def make_room(axes: Axes, fraction: float = 0.25) -> None:
+    """Raises the upper limit by a fraction of the range, as room for a legend; for `Panel.extra`."""
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + fraction * (high - low))
+
+
+def shade_true(axes: Axes, time: np.ndarray, flags: np.ndarray, shortest: float, color: str) -> None:
+    """Marks the intervals in which flags are true.
 
     Args:
         axes: Axes over time.
         time: Times [s], shape (n,), equally spaced.
         flags: Flags, shape (n,).
-        shortest: Length of the shortest stretch that is marked [s].
-        color: Color of the stretches.
+        shortest: Length of the shortest interval that is marked [s].
+        color: Color of the intervals.
     """
     for start, end in phases(flags, max(1, round(shortest / float(time[1] - time[0])))):
         axes.axvspan(time[start], time[end - 1], color=color, zorder=0)

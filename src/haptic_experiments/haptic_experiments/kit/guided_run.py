@@ -36,12 +36,12 @@ class Pushing:
     """Motion and forces of a run; rows are ticks, base frame.
 
     Attributes:
-        position, velocity: Of the reference (n, 3) [m], [m/s].
+        position, velocity: Position and velocity of the reference (n, 3) [m], [m/s].
         surface: Force of the guide on the tool along its normal (n,) [N].
-        contact, friction: On the tool, found in that tick (n, 3) [N].
-        bodies: Positions, world frame (n, b, 3) [m].
-        slides: The friction does not stick (n,).
-        step_time: Of a tick's rendering, median [s]; nan if not measured.
+        contact, friction: Forces on the tool, computed in that tick (n, 3) [N].
+        bodies: Positions of the bodies in the world frame (n, b, 3) [m].
+        slides: Whether the friction does not stick (n,).
+        step_time: Median duration of a tick's rendering [s]; nan if not measured.
     """
 
     position: np.ndarray
@@ -52,11 +52,6 @@ class Pushing:
     bodies: np.ndarray
     slides: np.ndarray
     step_time: float = math.nan
-
-    def shortened(self, n: int) -> Pushing:
-        """The first n ticks."""
-        names = ("position", "velocity", "surface", "contact", "friction", "bodies", "slides")
-        return replace(self, **{name: getattr(self, name)[:n] for name in names})
 
     @classmethod
     def of_ticks(cls, ticks: Ticks, body: int) -> Pushing:
@@ -79,12 +74,12 @@ class GuidedRun(PhasedRun):
     """Signals of a bag.
 
     Attributes:
-        names: Of the bodies.
+        names: Names of the bodies.
         did: Motion and forces.
-        residual: Of the guide's constraint (n,) [m].
-        kinetic_energy: Of the tool (n,) [J].
+        residual: Residual of the guide's constraint (n,) [m].
+        kinetic_energy: Kinetic energy of the tool (n,) [J].
         missed: Number of ticks that some node did not answer.
-        mode: Of the loop.
+        mode: Mode of the loop.
     """
 
     names: list[str]
@@ -162,7 +157,7 @@ class Tool:
 
 
 def _force_on(contacts: Mapping[str, Any], k: int, body: int) -> np.ndarray:
-    """Force of all contacts of a row on a body (3,) [N]."""
+    """Sums the forces of all contacts of a row on a body (3,) [N]."""
     a, b = (np.asarray(contacts[name][k]) for name in ("body_a", "body_b"))
     sign = (b == body).astype(float) - (a == body)
     if not sign.any():
@@ -176,9 +171,9 @@ def split(bag: Bag, ticks: int, mass: float | None = None) -> Pushing:
     """Runs the graph of the nodes.
 
     Args:
-        bag: Of the run.
+        bag: Bag of the run.
         ticks: Number of ticks.
-        mass: Of the tool [kg]; None: that of the run.
+        mass: Mass of the tool [kg]; None: that of the run.
 
     Raises:
         DeviceError: The display has stopped, with a mass of its own.
@@ -193,7 +188,7 @@ def implicit(bag: Bag, ticks: int, mass: float | None = None) -> Pushing:
     """Runs with the tool as a free body of the world, on its guide and with its friction, in one step.
 
     Args:
-        bag, ticks, mass: See `split`.
+        bag, ticks, mass: Bag, number of ticks and mass as in `split`.
 
     Raises:
         RunAwayError: The display does not follow the reference.
@@ -207,7 +202,7 @@ def implicit(bag: Bag, ticks: int, mass: float | None = None) -> Pushing:
 
 
 def _constraints(bag: Bag, mass: float | None) -> dict[str, Any]:
-    """Parameters of the constraint node that a mass of the tool changes."""
+    """Returns the parameters of the constraint node that a mass of the tool changes."""
     entries = bag.parameters("constraints")["mechanism_parameters"]
     return {} if mass is None else {"mechanism_parameters": with_entries(entries, {"mass": mass})}
 
@@ -215,14 +210,10 @@ def _constraints(bag: Bag, mass: float | None) -> dict[str, Any]:
 def difference(one: Pushing, other: Pushing) -> Difference:
     """Compares two runs on their common ticks."""
     n = min(len(one.position), len(other.position))
-    a, b = one.shortened(n), other.shortened(n)
-    return Difference(
-        motion=float(np.linalg.norm(a.position - b.position, axis=1).max()),
-        contact=float(np.linalg.norm(a.contact - b.contact, axis=1).max()),
-        friction=float(np.linalg.norm(a.friction - b.friction, axis=1).max()),
-        bodies=np.linalg.norm(a.bodies - b.bodies, axis=2).max(axis=0).tolist(),
-        bodies_end=np.linalg.norm(a.bodies[-1] - b.bodies[-1], axis=1).tolist(),
-    )
+    signals = ("position", "contact", "friction", "bodies")
+    *vectors, bodies = (np.linalg.norm(getattr(one, of)[:n] - getattr(other, of)[:n], axis=-1) for of in signals)
+    motion, contact, friction = (float(distance.max()) for distance in vectors)
+    return Difference(motion, contact, friction, bodies.max(axis=0).tolist(), bodies[-1].tolist())
 
 
 def energies(run: Pushing, *, late: int) -> Energies:
@@ -253,21 +244,21 @@ def lighter(bag: Bag, ticks: int) -> list[Tool]:
 
 
 def rest(run: GuidedRun) -> np.ndarray:
-    """Ticks (n,) at which the tool rests pressed, settled."""
-    parts = [phase for phase in run.phases if phase["name"] == "press"]
+    """Marks the ticks (n,) at which the tool rests pressed, settled."""
     flags = np.zeros(len(run.time), dtype=bool)
-    for phase in parts:
-        flags[run.part(phase["start"] + SETTLED, phase["end"] - RAMP)] = True
+    for phase in run.phases:
+        if phase["name"] == "press":
+            flags[run.part(phase["start"] + SETTLED, phase["end"] - RAMP)] = True
     return flags
 
 
 def chatter(did: Pushing, part: np.ndarray) -> float:
-    """Standard deviation of contact and friction from tick to tick [N], of the worst component."""
+    """Computes the standard deviation of contact and friction from tick to tick [N], of the worst component."""
     return max(variation(did.contact, part), variation(did.friction, part))
 
 
 def coefficients(run: GuidedRun) -> dict[str, float]:
-    """Friction over the guide's force in each pressed slide, where it is farthest from its median."""
+    """Computes friction over the guide's force in each pressed slide, where it is farthest from its median."""
     found, did = {}, run.did
     for phase in run.phases:
         part = run.part(phase["start"], phase["end"])

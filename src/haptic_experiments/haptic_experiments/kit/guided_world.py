@@ -65,7 +65,7 @@ class GuidedState:
     sticks: bool = True
 
     def at_rest(self) -> GuidedState:
-        """The same place without motion and forces."""
+        """Returns the state at the same position without motion and forces."""
         six, three = np.zeros(6), np.zeros(3)
         return GuidedState(self.x, six, six, np.zeros(1), three, three)
 
@@ -74,11 +74,11 @@ class GuidedWorld:
     """Replaces the `ReferenceGenerator` of an `AdmittanceController`, and moves the other bodies, too.
 
     Args:
-        simulator: with the tool as a free body, its centre of mass at its origin.
+        simulator: simulator of the world with the tool as a free body, its centre of mass at its origin.
         tool: name of the body.
         mechanism: the guide; its mass is the tool's.
-        origin: of the world in the base frame (3,) [m]; its axes are those of the base.
-        friction: along the surface.
+        origin: origin of the world in the base frame (3,) [m]; its axes are those of the base.
+        friction: friction along the surface.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class GuidedWorld:
         start = int(arrays.tree_v[arrays.body_tree[self._body]])
         self._linear, self._angular = slice(start, start + 3), slice(start + 3, start + 6)
         self._weight = mechanism.mass * -np.array(simulator.world.gravity)
-        self._stretch, self._load = np.zeros(3), 0.0
+        self._elongation, self._load = np.zeros(3), 0.0
         simulator.constraints += [self._surface, self._locked, self._tangential]
 
     # --- as a generator ---------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class GuidedWorld:
         self.simulator.reset()
         place = self.mechanism.parametric(z)[:3]
         self.simulator.set_state(self._body, position=place - self._origin)
-        self._stretch, self._load = np.zeros(3), 0.0
+        self._elongation, self._load = np.zeros(3), 0.0
         zero = np.zeros(3)
         self.now = GuidedState(np.concatenate([place, zero]), np.zeros(6), np.zeros(6), np.zeros(1), zero, zero)
 
@@ -117,7 +117,7 @@ class GuidedWorld:
 
     @property
     def state(self) -> None:
-        """None: the state cannot be restored, so a reference that would wait for the display is refused."""
+        """None, since the state cannot be restored; a reference that would wait for the display is refused."""
         return None
 
     def restore(self, state: None) -> None:
@@ -167,15 +167,15 @@ class GuidedWorld:
 
     def _locked(self, d: WorldDynamics) -> Constraint:
         x, y, z, w = self.simulator.state(self._body).orientation
-        turned = 2.0 * np.copysign(1.0, w) * np.array([x, y, z])  # it never turns far
+        turned = 2.0 * np.copysign(1.0, w) * np.array([x, y, z])  # small angles
         return HolonomicConstraint(_wide(np.eye(3), d.nv, self._angular), turned)
 
     def _tangential(self, d: WorldDynamics) -> Constraint:
         p, normal = self.friction, self._normal(self._place())
         slope, bound = p.stiffness * self.period + p.damping, p.coefficient * self._load
-        self._stretch -= (normal @ self._stretch) * normal
+        self._elongation -= (normal @ self._elongation) * normal
         v = self.now.twist[:3] - (normal @ self.now.twist[:3]) * normal
-        w = p.stiffness * self._stretch + slope * v
+        w = p.stiffness * self._elongation + slope * v
         size = float(np.linalg.norm(w))
         along = w if size > 0.0 else np.cross(normal, [0.0, 1.0, 0.0])
         along = along / np.linalg.norm(along)
@@ -183,21 +183,21 @@ class GuidedWorld:
         turning = max(1.0, size / bound) if bound > 0.0 else 1.0
         self._rows = _Friction(
             _wide(rows, d.nv, self._linear),
-            -(p.stiffness / slope) * (rows @ self._stretch),
+            -(p.stiffness / slope) * (rows @ self._elongation),
             np.array([1.0, turning]) / (self.period * slope),
             self.period * bound,
         )
         return self._rows
 
     def _friction_force(self, v: np.ndarray) -> np.ndarray:
-        """The friction (3,) [N] against the velocity at the step's end, as its rows had it; takes it up."""
+        """Computes the friction (3,) [N] against the velocity at the step's end, and updates the elongation."""
         T, p, rows = self.period, self.friction, self._rows
         J = rows.jacobian[:, self._linear]
         impulse = np.clip((rows.target - J @ v) / rows.compliance, -rows.bound, rows.bound)
         f = -(impulse @ J) / T
         self._sticks = bool(abs(impulse[0]) < rows.bound)
-        pulled = p.damping * self._stretch + T * f
-        self._stretch = pulled / (p.stiffness * T + p.damping) if self._load > 0.0 else np.zeros(3)
+        pulled = p.damping * self._elongation + T * f
+        self._elongation = pulled / (p.stiffness * T + p.damping) if self._load > 0.0 else np.zeros(3)
         return np.asarray(f)
 
     def _contact_force(self) -> np.ndarray:
@@ -257,7 +257,7 @@ class _Friction(Constraint):
 
 
 def _wide(rows: np.ndarray, velocities: int, columns: slice) -> np.ndarray:
-    """Rows of one body among the velocities of all."""
+    """Places the rows of one body among the velocities of all bodies."""
     J = np.zeros((len(rows), velocities))
     J[:, columns] = rows
     return J

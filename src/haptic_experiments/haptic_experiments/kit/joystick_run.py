@@ -11,7 +11,7 @@ from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_experiments.identification import identify_bag, known_parameters
 from haptic_experiments.kit.phases import phased
-from haptic_experiments.kit.planar import PlanarRun, radius_of_curvature, travel
+from haptic_experiments.kit.planar import PlanarRun, box_diagonal, radius_of_curvature
 from haptic_experiments.kit.results import OPTIONAL
 from haptic_friction.identification import Estimate
 from haptic_friction.reference.lag import path_lag, steady_lag
@@ -20,7 +20,7 @@ from haptic_friction.reference.lag import path_lag, steady_lag
 _SETTLING = 0.6
 #: shortest remaining rest that a drift is computed from [s]
 _SHORTEST_REST = 0.5
-#: speed above which the tip is said to slide [m/s]
+#: speed above which the tip slides [m/s]
 _SLIDING_SPEED = 0.02
 #: force above this frequency is neither the hand's nor its tremor's [Hz]
 CHATTER_FREQUENCY = 50.0
@@ -84,7 +84,7 @@ class Rest:
 
 @dataclass(frozen=True)
 class Sliding:
-    """How well the force opposes the velocity, in all samples in which the tip slides.
+    """Angle between force and velocity in all samples in which the tip slides.
 
     Attributes:
         samples: Number of samples.
@@ -110,7 +110,7 @@ class Sliding:
 
 @dataclass(frozen=True)
 class Identified:
-    """What `identify_bag` finds, beside the known answers; None where it finds nothing.
+    """Result of `identify_bag` beside the known parameters; None where it finds nothing.
 
     Attributes:
         estimates: Estimates by name of the parameter.
@@ -160,7 +160,7 @@ def rest_drifts(run: Run) -> list[Rest]:
                 start=float(phase["start"] + _SETTLING),
                 length=length,
                 drift=float(np.linalg.norm(rate)) * length,
-                travel=travel(position),
+                travel=box_diagonal(position),
                 largest_force=float(np.linalg.norm(force, axis=1).max()),
                 sticking_share=float(run.sticking[part].mean()),
                 chatter_force=chatter_force(force, run.period),
@@ -170,7 +170,7 @@ def rest_drifts(run: Run) -> list[Rest]:
 
 
 def chatter_force(force: np.ndarray, period: float) -> float:
-    """RMS [N] of what a force (n, 2) contains above 50 Hz."""
+    """Computes the RMS [N] of a force (n, 2) above 50 Hz."""
     spectrum = np.fft.rfft(force - force.mean(axis=0), axis=0)
     high = np.fft.rfftfreq(len(force), period) > CHATTER_FREQUENCY
     return float(np.sqrt(2.0 * np.sum(np.abs(spectrum[high]) ** 2)) / len(force))
@@ -180,13 +180,13 @@ def opposition(run: Run, yield_distance: float, count: float, delay: float) -> S
     """Measures the angle between force and velocity; None if the tip does not slide.
 
     The spring yields by F/K and turns with the path: on a curve of radius R the force lags the velocity by F/(K R),
-    once it has settled over a way of some F/K. What the encoder adds is the angle by which the path turns during the
-    measurement's delay, and one count along both axes of a stretch of F/K.
+    once it has settled over a path of some F/K. The encoder adds the angle by which the path turns during the
+    measurement's delay, and one count along both axes of an elongation of F/K.
 
     Args:
         run: Signals.
         yield_distance: F/K [m].
-        count: Way of the tip for one count of the encoder [m].
+        count: Displacement of the tip for one count of the encoder [m].
         delay: Delay of the measured velocity [s].
     """
     speed = np.linalg.norm(run.velocity, axis=1)
@@ -198,7 +198,7 @@ def opposition(run: Run, yield_distance: float, count: float, delay: float) -> S
     angle = np.arccos(np.clip(along / (speed[sliding] * magnitude[sliding]), -1.0, 1.0))
     radius = radius_of_curvature(run.velocity, run.time)[sliding]
     encoder = delay * speed[sliding] / radius + np.sqrt(2.0) * count / yield_distance
-    # where the true tip does not slide yet, the stretch may point anywhere
+    # where the true tip does not slide yet, the elongation may point anywhere
     lag = np.nan_to_num(path_lag(run.position, run.velocity, yield_distance)[sliding], nan=np.pi) + encoder
     flips = np.count_nonzero(np.diff(np.sign(along)) != 0.0)
     return Sliding(
@@ -215,7 +215,7 @@ def opposition(run: Run, yield_distance: float, count: float, delay: float) -> S
 
 
 def measurement_delay(bag: Bag) -> float:
-    """Delay [s] of the measured behind the true velocity: T/2 of the difference, and the filter's (1 - a) T/a."""
+    """Computes the delay [s] of the measured velocity: T/2 of the difference, and the filter's (1 - a) T/a."""
     period, device = bag.parameters("friction")["period"], bag.started("device")["device"]
     return float(period * (0.5 + 1.0 / np.expm1(2.0 * np.pi * device["velocity_cutoff"] * period)))
 

@@ -39,8 +39,8 @@ def kept(compute: Callable[..., _T], *arguments: Any, **options: Any) -> _T:
 
     Args:
         compute: Function or method whose arguments alone decide the result.
-        *arguments: Of the function. A bag counts by the parameters of its nodes, numbers, texts, lists and arrays by
-            value, all else by identity.
+        *arguments: Arguments of the function. A bag counts by the parameters of its nodes, numbers, texts, lists and
+            arrays by value, all else by identity.
         **options: Further arguments.
     """
     if _results is None:

@@ -17,13 +17,20 @@ from haptic_bags.bags import Bag
 from haptic_devices.five_bar import FiveBar, FiveBarParameters, friction_analysis
 from haptic_devices.five_bar.friction_analysis import coulomb_forces, tool_forces
 from haptic_experiments.kit.phases import phased
-from haptic_experiments.kit.planar import PlanarRun, radius_of_curvature, travel
+from haptic_experiments.kit.planar import PlanarRun, box_diagonal, radius_of_curvature
 from haptic_experiments.kit.results import MERGED, key
+from haptic_files.moved_modules import renamed
 from haptic_friction.reference.motions import free_drift
 
 NAMESPACE = "/five_bar"
-#: functions of the analysis of joint friction under the names that reports use
-jacobians, forces_of_friction, joint_friction_force = friction_analysis.tool_jacobians, tool_forces, coulomb_forces
+__getattr__ = renamed(
+    __name__,
+    {
+        "jacobians": f"{friction_analysis.__name__}:tool_jacobians",
+        "forces_of_friction": f"{friction_analysis.__name__}:tool_forces",
+        "joint_friction_force": f"{friction_analysis.__name__}:coulomb_forces",
+    },
+)
 #: a rest counts from here on, when the hand has let go of its stiffness [s]
 SETTLING = 0.6
 #: shortest remaining rest that a drift is computed from: two periods of the slowest swing of the hand's force (1.5 Hz),
@@ -116,7 +123,7 @@ class Motion:
 
     @classmethod
     def of(cls, run: Run) -> Motion:
-        """From the true velocity and the measured force."""
+        """Computes force and motion from the true velocity and the measured force."""
         velocity = smooth(run.velocity, run.period)
         acceleration = np.gradient(velocity, run.time, axis=0)
         speed = np.linalg.norm(velocity, axis=1)
@@ -143,7 +150,7 @@ class Motion:
         )
 
     def residual(self, mass: float, resistance: np.ndarray) -> np.ndarray:
-        """h - f v/|v| - M a (n, 2) [N], of a mass [kg] against a resistance f (n,) [N]."""
+        """Computes h - f v/|v| - M a (n, 2) [N], of a mass [kg] against a resistance f (n,) [N]."""
         return self.force - resistance[:, None] * self.along - mass * self.acceleration
 
 
@@ -250,7 +257,7 @@ class JointFriction:
         force: Range of the force [N].
         angle: Largest angle to the motion [rad].
         rms: RMS of that of the run [N].
-        share: Its fraction in the measured force, by regression of the rest of that on J^-T tau.
+        share: Fraction of it in the measured force, by regression of the residual of that on J^-T tau.
     """
 
     along: tuple[float, float] = field(metadata=key("joint_friction_along"))
@@ -278,7 +285,7 @@ class Isotropy:
 
 
 def smooth(values: np.ndarray, period: float) -> np.ndarray:
-    """What signals (n, k) contain below 20 Hz, without phase shift; short or slowly sampled ones as they are."""
+    """Filters signals (n, k) below 20 Hz without phase shift; returns short or slowly sampled ones as they are."""
     if len(values) < 50 or 2.0 * MOTION_FREQUENCY * period >= 0.9:
         return values
     low_pass = butter(4, MOTION_FREQUENCY, fs=1.0 / period, output="sos")
@@ -286,7 +293,7 @@ def smooth(values: np.ndarray, period: float) -> np.ndarray:
 
 
 def rms(values: np.ndarray) -> float:
-    """Root of the mean square length of rows (n, k), or of numbers (n,)."""
+    """Computes the root of the mean square length of rows (n, k), or of numbers (n,)."""
     return float(np.sqrt(np.mean(np.sum(values.reshape(len(values), -1) ** 2, axis=1))))
 
 
@@ -345,11 +352,11 @@ def rests(run: Run, mass: float) -> list[Rest]:
                 largest_force=float(np.linalg.norm(force, axis=1).max()),
                 force_rms_about_mean=rms(force - force.mean(axis=0)),
                 largest_target_speed=float(np.linalg.norm(run.target_velocity[part], axis=1).max()),
-                target_travel=travel(run.target[part]),
+                target_travel=box_diagonal(run.target[part]),
                 sticking_share=float(run.sticking[part].mean()),
                 drift=float(np.linalg.norm(drift)),
-                travel=travel(position),
-                measured_travel=travel(run.measured[part]),
+                travel=box_diagonal(position),
+                measured_travel=box_diagonal(run.measured[part]),
                 free_drift=free_drift(force, mass, run.period),
                 free_drift_about_mean=free_drift(force - force.mean(axis=0), mass, run.period),
             )
@@ -358,7 +365,7 @@ def rests(run: Run, mass: float) -> list[Rest]:
 
 
 def manipulator(description: dict[str, Any]) -> FiveBar | None:
-    """The simulated device that a bag's device node described; None if it described another one."""
+    """Makes the simulated device that a bag's device node described; returns None if it described another one."""
     try:
         return FiveBar(FiveBarParameters(**description["device"]))
     except (KeyError, TypeError, ValueError):
@@ -366,12 +373,12 @@ def manipulator(description: dict[str, Any]) -> FiveBar | None:
 
 
 def friction_torque(device: FiveBar, run: Run) -> np.ndarray:
-    """True friction torque (n, 2) [N m] of the joints in the period before each tick."""
+    """Computes the true friction torque (n, 2) [N m] of the joints in the period before each tick."""
     return friction_analysis.friction_torque(device, run.joints, run.period)
 
 
 def compensation_torque(device: FiveBar, run: Run) -> np.ndarray:
-    """Torque (n, 2) [N m] that the servo's compensation added in that period, from the commands."""
+    """Computes the torque (n, 2) [N m] that the servo's compensation added in that period, from the commands."""
     return friction_analysis.compensation_torque(device, run.target, run.target_velocity, run.period)
 
 
@@ -428,7 +435,10 @@ def _joint_friction(run: Run, motion: Motion, device: FiveBar, residual: np.ndar
 
 
 def shaking(run: Run, motion: Motion) -> float | None:
-    """RMS [m/s] of the true velocity above 30 Hz while the tool slides; None if it does not, or T is too long."""
+    """Computes the RMS [m/s] of the true velocity above 30 Hz while the tool slides.
+
+    Returns None if the tool does not slide, or T is too long.
+    """
     if not motion.sliding.any() or len(run.time) < 50 or 2.0 * OSCILLATION_FREQUENCY * run.period >= 0.9:
         return None
     high_pass = butter(4, OSCILLATION_FREQUENCY, "highpass", fs=1.0 / run.period, output="sos")

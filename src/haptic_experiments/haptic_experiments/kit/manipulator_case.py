@@ -1,4 +1,4 @@
-"""One bag of `friction_admittance` with what is known about it, and its numbers."""
+"""One bag of `friction_admittance`: its signals, parameters and device, and its numbers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RunNumbers:
 
 @dataclass(frozen=True)
 class Case:
-    """One bag with what is known about it.
+    """Signals, parameters and device of one bag.
 
     Attributes:
         run: the signals.
@@ -90,7 +90,7 @@ class Case:
 
     @property
     def compensation(self) -> str:
-        """Which friction compensation the servo had."""
+        """Friction compensation of the servo."""
         return self.device.parameters.compensation if self.device else "none"
 
     @property
@@ -112,14 +112,14 @@ class Case:
         return GripSettings(self.run.period, self.node["command_delay_ticks"], float(p["friction_force"]), p["mass"])
 
     def resistance(self) -> np.ndarray:
-        """Friction force of the law at the speed of each sample (n,) [N]; NaN for a law that is not known."""
+        """Computes the friction force of the law at the speed of each sample (n,) [N]; NaN for an unknown law."""
         if self.friction["law"] not in LAWS:
             return np.full(len(self.run.time), np.nan)
         law = make_law(self.friction)
         return np.array([law.magnitude(speed) for speed in self.motion.speed])
 
     def measure(self) -> RunNumbers:
-        """All numbers of this bag."""
+        """Measures all numbers of this bag."""
         run, motion, mass, resistance = self.run, self.motion, float(self.friction["mass"]), self.resistance()
         joints, known = None, bool(np.isfinite(resistance).all())
         if self.device is not None:

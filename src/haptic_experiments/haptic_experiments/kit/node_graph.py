@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def latencies(bag: Bag) -> dict[tuple[str, str], tuple[float, float]]:
-    """Time from a node's publishing to another's receiving [s], 50 and 99 %, over the last ticks of a run.
+    """Computes the time from a node's publishing to another's receiving [s], 50 and 99 %, over a run's last ticks.
 
     All nodes must have run on one machine: the times are those of its steady clock.
     """
@@ -34,16 +34,16 @@ def latencies(bag: Bag) -> dict[tuple[str, str], tuple[float, float]]:
 
 #: between two levels of a drawn graph, and between the nodes of one
 _STEP, _SPACE = 3.0, 1.7
-#: how far an edge bends per level that it passes, and one that leads back, per length
-_BEND, _BACK = 0.17, 0.5
+#: curvature of an edge per level that it passes, and of one that leads back, per length
+_FORWARD, _BACK = 0.17, 0.5
 
 
 def draw(axes: Axes, edges: Sequence[Edge], measured: Mapping[tuple[str, str], tuple[float, float]]) -> None:
     """Draws the graph from left to right; delayed edges are dashed and lead back, on the outside.
 
     Args:
-        axes: to draw on.
-        edges: of the graph.
+        axes: axes of the drawing.
+        edges: edges of the graph.
         measured: Result of `latencies`; may be empty.
     """
     order = evaluation_order(edges)
@@ -68,17 +68,18 @@ def draw(axes: Axes, edges: Sequence[Edge], measured: Mapping[tuple[str, str], t
         start, stop = places[source], end if target == CLOCK else places[target]
         along = stop - start
         span = along[0] / _STEP
-        height = float(start[1] + stop[1])  # edges bend away from the middle, where the others are
-        bend = _BACK * (1 if height > 0.0 else -1) if delayed else _BEND * (span - 1) * (1 if height < 0.0 else -1)
+        height = float(start[1] + stop[1])  # edges curve away from the middle, where the others are
+        up, down = (1 if height > 0.0 else -1), (1 if height < 0.0 else -1)
+        curvature = _BACK * up if delayed else _FORWARD * (span - 1) * down
         style = "dashed" if delayed else "solid"
         arrow = {"arrowstyle": "-|>", "linestyle": style, "shrinkA": 20, "shrinkB": 20, "color": "0.3"}
-        arrow["connectionstyle"] = f"arc3,rad={bend}"
+        arrow["connectionstyle"] = f"arc3,rad={curvature}"
         axes.annotate("", tuple(stop), tuple(start), arrowprops=arrow)
         words = "\n".join(messages)
         if (source, target) in measured:
             half, most = (1e6 * seconds for seconds in measured[source, target])
             words += f"\n{half:.0f} µs, 99 % {most:.0f} µs"
-        middle = 0.5 * (start + stop) + 0.5 * bend * np.array([along[1], -along[0]])
+        middle = 0.5 * (start + stop) + 0.5 * curvature * np.array([along[1], -along[0]])
         heights.append(float(middle[1]))
         axes.text(
             float(middle[0]),

@@ -40,7 +40,7 @@ class PortNumbers:
 
 @dataclass(frozen=True)
 class Balance:
-    """What a report says about passivity.
+    """Passivity in a report: numbers, a line, a table and a figure.
 
     Attributes:
         numbers: Numbers by bag and port.
@@ -62,7 +62,7 @@ class Balance:
 
 
 def balance(bags: Mapping[str, Bag]) -> Balance | None:
-    """The energy balance of a run's bags; None if no node observed it."""
+    """Computes the energy balance of a run's bags; returns None if no node observed it."""
     ports = {
         (name, content["port"][0]): content
         for name, bag in bags.items()
@@ -102,7 +102,7 @@ def balance(bags: Mapping[str, Bag]) -> Balance | None:
 
 
 def _figure(ports: Mapping[tuple[str, str], Mapping[str, Any]]) -> Figure:
-    """Energies over time, a column for each bag, and below them the dampings, if there are any."""
+    """Draws energies over time, a column for each bag, and below them the dampings, if there are any."""
     bags = list(dict.fromkeys(name for name, _ in ports))
     damped = any(np.any(content["injected_damping"]) for content in ports.values())
     rows = 2 if damped else 1

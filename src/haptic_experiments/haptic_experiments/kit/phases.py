@@ -1,4 +1,4 @@
-"""What reports of runs with a simulated hand share: the parts of a run that the hand's plan names."""
+"""Runs with a simulated hand: the parts of a run that the hand's plan names."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class PhasedRun:
     phases: list[dict[str, Any]]
 
     def part(self, start: float, end: float) -> slice:
-        """The samples between two times [s]."""
+        """Returns the samples between two times [s]."""
         first, last = np.searchsorted(self.time, np.array((start, end)) - 0.5 * self.period)
         return slice(int(first), int(last))
 
     def reached(self) -> list[dict[str, Any]]:
-        """Phases that begin within the run."""
+        """Returns the phases that begin within the run."""
         return [phase for phase in self.phases if phase["start"] < self.time[-1]]
 
     def settled_rests(self, settling: float, shortest: float) -> list[tuple[dict[str, Any], slice]]:
-        """Rests of the hand, and their samples without the beginning.
+        """Returns the rests of the hand, and their samples without the beginning.
 
         Args:
             settling: Length of the beginning [s].
@@ -49,12 +49,17 @@ class PhasedRun:
         return found
 
     def during(self, kind: str) -> np.ndarray:
-        """Which samples (n,) lie in phases of a kind."""
+        """Marks the samples (n,) in phases of a kind."""
         return self._within([phase for phase in self.phases if phase["kind"] == kind])
 
     def named(self, *beginnings: str) -> np.ndarray:
-        """Which samples (n,) lie in phases whose names begin so."""
+        """Marks the samples (n,) in phases whose names begin with one of the given texts."""
         return self._within([phase for phase in self.phases if phase["name"].startswith(beginnings)])
+
+    def completed(self, *beginnings: str) -> np.ndarray | None:
+        """Marks the samples as `named` does; returns None if there are none or the run ends in such a phase."""
+        flags = self.named(*beginnings)
+        return flags if flags.any() and not flags[-1] else None
 
     def _within(self, phases: list[dict[str, Any]]) -> np.ndarray:
         flags = np.zeros(len(self.time), dtype=bool)
@@ -64,5 +69,5 @@ class PhasedRun:
 
 
 def phased(ticks: Ticks, bag: Bag) -> dict[str, Any]:
-    """Fields of `PhasedRun` by name: those of common ticks, and the phases that the device reported at its start."""
+    """Returns the fields of `PhasedRun` by name, from common ticks and the phases that the device reported."""
     return {"period": ticks.period, "time": ticks.time, "phases": bag.started("device").get("phases", [])}

@@ -1,4 +1,4 @@
-"""Runs with a tool that a hand moves in a plane: what friction_impedance and friction_admittance measure and draw."""
+"""Runs with a tool that a hand moves in a plane: measures and drawings of friction_impedance and _admittance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from haptic_bags.bags import Bag
 from haptic_experiments.kit.phases import PhasedRun
+from haptic_files.moved_modules import renamed
+
+__getattr__ = renamed(__name__, {"travel": "box_diagonal"})
 
 
 @dataclass(frozen=True)
@@ -30,18 +34,25 @@ class PlanarRun(PhasedRun):
     sticking: np.ndarray
 
 
+def reported_parameters(bag: Bag) -> dict[str, dict[str, Any]]:
+    """Returns the parameters for a report's page: of friction and device node, and the device's and the hand's own."""
+    started = bag.started("device")
+    own = {name: started[name] for name in ("device", "hand") if started.get(name)}
+    return {"friction": bag.parameters("friction"), "device": bag.parameters("device")} | own
+
+
 def delay_words(mode: str, ticks: int) -> str:
-    """Delay of a run's commands in words, or "realtime"."""
+    """Describes the delay of a run's commands, or "realtime"."""
     return "realtime" if mode == "realtime" else f"{ticks} tick{'' if ticks == 1 else 's'} of delay"
 
 
-def travel(position: np.ndarray) -> float:
-    """Diagonal [m] of the box that positions (n, 2) fill."""
+def box_diagonal(position: np.ndarray) -> float:
+    """Computes the diagonal [m] of the box that positions (n, 2) fill."""
     return float(np.linalg.norm(np.ptp(position, axis=0)))
 
 
 def radius_of_curvature(velocity: np.ndarray, time: np.ndarray) -> np.ndarray:
-    """Radius (n,) [m] of a path with noise-free velocities (n, 2) [m/s]; infinite on a straight line and at rest."""
+    """Computes the radius (n,) [m] of a path from velocities (n, 2) without noise [m/s]; infinite where straight."""
     acceleration = np.gradient(velocity, time, axis=0)
     speed = np.linalg.norm(velocity, axis=1)
     turning = np.abs(velocity[:, 0] * acceleration[:, 1] - velocity[:, 1] * acceleration[:, 0])

@@ -1,4 +1,4 @@
-"""What a report is made of: claims with verdicts, tables, numbers and a figure."""
+"""Parts of a report: claims with verdicts, tables, numbers and a figure."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from matplotlib.figure import Figure
 
+_Part = TypeVar("_Part")
+#: the measured numbers of a claim in words, and whether they show it; None if the run does not reach it
+Verdict = tuple[str, bool | None]
+
 #: behind a limit in a claim's sentence that was chosen when the numbers were known
 AFTER_DATA = "chosen after the data"
 
-#: metadata of a dataclass's field whose own fields stand beside those of its owner in metrics.json; none if it is None
+#: metadata of a dataclass's field whose own fields are among those of its owner in metrics.json; none if it is None
 MERGED = {"merged": True}
 #: metadata of a dataclass's field that metrics.json does not have while it is None
 OPTIONAL = {"optional": True}
@@ -23,7 +27,7 @@ HIDDEN = {"hidden": True}
 
 
 def key(name: str) -> dict[str, str]:
-    """Metadata of a dataclass's field that has another name in metrics.json."""
+    """Returns the metadata of a dataclass's field that has another name in metrics.json."""
     return {"key": name}
 
 
@@ -56,13 +60,13 @@ def _fields(numbers: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says, and what this run measured.
+    """A statement of the paper, with the numbers of this run.
 
     Attributes:
         text: The paper's claim.
-        measured: The measured numbers in words, with the limit that they are judged by.
+        measured: The measured numbers in words, with their limit.
         shown: True or False; None where the run does not reach it.
-        judged: False for a finding: a number that rests on an assumption made to get it, so that it shows nothing.
+        judged: False for a finding: a number that depends on an assumption made to get it, so that it shows nothing.
     """
 
     text: str
@@ -81,17 +85,24 @@ class Claim:
 class Claims(list[Claim]):
     """The claims of a report, in their order.
 
-    Each method adds one claim. `unless` is the reason why the run cannot judge it, empty if it can; a number that is
-    None is such a reason by itself. `about` says what the number is, where the claim's text does not. What is not a
+    Each method adds one claim. `unless` is the reason why the run cannot show it, empty if it can; a number that is
+    None is such a reason by itself. `about` names the number where the claim's text does not. A value that is not a
     number (NaN) shows nothing.
     """
 
     def say(self, text: str, measured: str = "", shown: bool | None = None, *, unless: str = "") -> None:
-        """Adds a claim that a condition of its own judges."""
+        """Adds a claim with a condition of its own."""
         self.append(Claim(text, unless or measured, None if unless or shown is None else bool(shown)))
 
+    def assess(self, text: str, part: _Part | None, verdict: Callable[[_Part], Verdict], *, unless: str) -> None:
+        """Adds a claim about a part of the numbers; a run without that part (None) does not reach the claim."""
+        if part is None:
+            self.say(text, unless=unless)
+        else:
+            self.say(text, *verdict(part))
+
     def note(self, text: str, measured: str) -> None:
-        """Adds a finding, which says on what assumption it rests and is not judged."""
+        """Adds a finding, which names its assumption and has no verdict."""
         self.append(Claim(text, measured, None, judged=False))
 
     def below(
@@ -130,9 +141,9 @@ class Claims(list[Claim]):
 
         Args:
             text: The claim.
-            numbers: Number and limit by the name of the quantity, with its unit; none: the run cannot judge it.
+            numbers: Number and limit by the name of the quantity, with its unit; none: the run does not reach it.
             about: Words before the numbers.
-            unless: Why the run cannot judge it.
+            unless: Why the run cannot show it.
         """
         measured = "; ".join(f"{name} {value:.4g} (below {limit:.4g})" for name, (value, limit) in numbers.items())
         shown = all(value < limit for value, limit in numbers.values()) if numbers else None
@@ -154,7 +165,7 @@ class Claims(list[Claim]):
         Args:
             text: The claim.
             differences: Largest difference by the name of the quantity, with its unit.
-            unless: Why the run cannot judge it.
+            unless: Why the run cannot show it.
         """
         measured = "largest differences: " + ", ".join(f"{name} {value:.3g}" for name, value in differences.items())
         self.say(text, measured, all(value == 0.0 for value in differences.values()), unless=unless)
@@ -182,7 +193,7 @@ class Claims(list[Claim]):
 
 @dataclass
 class Report:
-    """What an experiment's report module returns.
+    """Numbers, claims and figure of an experiment's runs, as its report module returns them.
 
     Attributes:
         numbers: Numbers of the runs: a dataclass, or a mapping to dataclasses.

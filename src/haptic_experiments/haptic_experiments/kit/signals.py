@@ -50,7 +50,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many there were in each tick.
+    """Counts of the ticks of a run.
 
     Attributes:
         mean: Mean.
@@ -80,33 +80,33 @@ class Percentiles:
 
 
 def largest(values: np.ndarray) -> float:
-    """Largest magnitude; 0 for nothing."""
+    """Returns the largest magnitude of an array's numbers; 0 for an empty array."""
     return float(np.abs(values).max(initial=0.0))
 
 
 def rms(values: np.ndarray) -> float:
-    """Root of the mean square of all numbers of an array."""
+    """Computes the root of the mean square of all numbers of an array."""
     return float(np.sqrt(np.mean(np.square(values))))
 
 
 def path_length(position: np.ndarray) -> np.ndarray:
-    """Length of each path (b,) [m] of positions (n, b, 3) [m]."""
+    """Computes the length of each path (b,) [m] from positions (n, b, 3) [m]."""
     return np.asarray(np.linalg.norm(np.diff(position, axis=0), axis=2).sum(axis=0))
 
 
 def worst(parts: Iterable[_Part | None], size: Callable[[_Part], float]) -> _Part | None:
-    """The part of which a number is largest in magnitude; None if there is none."""
+    """Returns the part of which a number is largest in magnitude; None if there is no part."""
     return max((part for part in parts if part is not None), key=lambda part: abs(size(part)), default=None)
 
 
 def phases(flags: np.ndarray, shortest: int = 1) -> list[tuple[int, int]]:
-    """First index and end (exclusive) of each unbroken stretch of true flags (n,) of at least `shortest` entries."""
+    """Finds the unbroken sequences of at least `shortest` true flags (n,): first index and end (exclusive) of each."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.astype(int), [0]))))
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2) if b - a >= shortest]
 
 
 def dominant_mode(values: np.ndarray) -> float | None:
-    """Factor by which the strongest mode of a free linear second-order system changes in one step.
+    """Computes the factor by which the strongest mode of a free linear second-order system changes in one step.
 
     Args:
         values: x (n,) with x_k = p x_(k-1) + q x_(k-2), which rounding limits only.

@@ -31,12 +31,12 @@ class SplitLimit:
 
 
 def pressed(mass: float, stiffness: float, *, implicit: bool, period: float) -> float:
-    """Relative error of the contact force at the end of a push of a free body.
+    """Simulates a push of a free body; returns the relative error of the contact force at its end.
 
     Args:
-        mass: of the tool [kg].
-        stiffness: of the contact [N/m]; no dissipation.
-        implicit: the tool is a free body of the world, else it follows a reference that gets the force a tick late.
+        mass: mass of the tool [kg].
+        stiffness: stiffness of the contact [N/m]; no dissipation.
+        implicit: whether the tool is a free body of the world; else it follows a reference with the force a tick late.
         period: T [s].
     """
     force = 2.0
@@ -61,7 +61,7 @@ def pressed(mass: float, stiffness: float, *, implicit: bool, period: float) -> 
 
 
 def lightest(stiffness: float, period: float, *, implicit: bool = False) -> float:
-    """The lightest tool [kg] that pushes the body quietly, within a few percent, by bisection of decades."""
+    """Finds the lightest tool [kg] that pushes the body quietly, within a few percent, by bisection of decades."""
     low, high = -4.0, 0.0
     while high - low > math.log10(1.0 + NEAR) / 2.0:
         middle = 0.5 * (low + high)
@@ -71,7 +71,7 @@ def lightest(stiffness: float, period: float, *, implicit: bool = False) -> floa
 
 
 def limits(period: float) -> list[SplitLimit]:
-    """The lightest tool as measured, and by the closed form, for some contact stiffnesses."""
+    """Finds the lightest tool for some contact stiffnesses, by simulation and by the closed form."""
     rows = []
     for k in STIFFNESSES:
         # (k T^2 + 2 d T)(1/m - 1/M) = 4 with d = 0

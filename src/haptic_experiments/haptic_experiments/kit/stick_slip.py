@@ -1,8 +1,8 @@
 """Computations of two slabs on the joystick, for joystick_stick_slip: the run, networks in its place, and margins.
 
-Without nodes stand: the library's network with a given velocity of the tool; joystick, hand and network in the
-in-process graph, either split like the nodes or with bodies and contacts in one implicit step; and that implicit step
-with a sixteenth of the period.
+The computations without nodes are: the library's network with a given velocity of the tool; joystick, hand and network
+in the in-process graph, either split like the nodes or with bodies and contacts in one implicit step; and that implicit
+step with a sixteenth of the period.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Scene:
         finer: int = 1,
         **options: Any,
     ) -> Any:
-        """A network like the nodes': springs implicit.
+        """Makes a network like the nodes': springs implicit.
 
         Args:
             kind: ContactNetwork or ImplicitNetwork.
@@ -175,12 +175,12 @@ class Scene:
         return kind([Body(lighter * body.mass, body.stiffness) for body in self.bodies], contacts, **options)
 
     def played(self, base: np.ndarray, tool: np.ndarray, **options: Any) -> StickSlip:
-        """The split network with a given velocity of the tool."""
+        """Simulates the split network with a given velocity of the tool."""
         network = self.network(**options)
         return StickSlip.of_network(tool, base, network.simulate(base[:, None]), network)
 
     def fine(self, base: np.ndarray, tool: np.ndarray) -> StickSlip:
-        """The implicit network with shorter steps, at the ticks; the tool's velocity is linear between them."""
+        """Simulates the implicit network with shorter steps; the tool's velocity is linear between the ticks."""
         network, n = self.network(ImplicitNetwork, finer=FINER), len(base)
         u = np.interp(np.arange(1, FINER * n + 1) / FINER, np.arange(n + 1), np.concatenate([[0.0], base]))
         return StickSlip.of_network(tool, base, network.simulate(u[:, None]), network, FINER)
@@ -188,10 +188,10 @@ class Scene:
     def together(
         self, kind: Callable[..., Any], ticks: int, *, delay: int, smooth: bool = False, **options: Any
     ) -> StickSlip:
-        """The in-process graph of joystick, hand and a network in place of the nodes.
+        """Runs the in-process graph of joystick, hand and a network in place of the nodes.
 
         Args:
-            kind: ContactNetwork does what the nodes do, ImplicitNetwork has nothing late.
+            kind: ContactNetwork computes as the nodes do, ImplicitNetwork has no delay.
             ticks: Number of periods.
             delay: Delay of the force on the tool [ticks].
             smooth: The encoders have no counts.
@@ -213,7 +213,7 @@ class Scene:
 
 
 def energy(run: StickSlip, scene: Scene) -> EnergyBalance:
-    """Balance of the network's energy; the tool's force acts the delay later."""
+    """Computes the balance of the network's energy; the tool's force acts the delay later."""
     stiffness, damping = np.array(scene.elements).T
     return energy_balance(
         run.tool,
@@ -231,7 +231,7 @@ def energy(run: StickSlip, scene: Scene) -> EnergyBalance:
 
 
 def bisected(quiet: Callable[[float], bool], good: float, bad: float, steps: int = 9) -> float:
-    """The last quiet factor from a good one towards a bad one, geometrically; nan if the good one is not quiet."""
+    """Bisects for the last quiet factor from a good one towards a bad one; nan if the good one is not quiet."""
     if not quiet(good):
         return float("nan")
     if quiet(bad):
@@ -255,8 +255,8 @@ class Lightest:
     """Factors on the slabs' masses down to which networks are quiet.
 
     Attributes:
-        one_tick, two_ticks: Of the split network, without and with a tick of delay.
-        implicit: Of the implicit network; `LIGHTEST` if it is quiet everywhere.
+        one_tick, two_ticks: Factors of the split network, without and with a tick of delay.
+        implicit: Factor of the implicit network; `LIGHTEST` if it is quiet everywhere.
     """
 
     one_tick: SplitMass
@@ -295,7 +295,7 @@ class Margins:
 def lightest(scene: Scene, base: np.ndarray, elements: list[tuple[float, float]]) -> Lightest:
     """Finds the lightest slabs.
 
-    The simulations are led by the true velocity of the tool, so that no counts make them restless.
+    The true velocity of the tool drives the simulations, so that no encoder counts disturb them.
     """
 
     def calm(lighter: float, kind: Callable[..., Any], **options: Any) -> bool:
@@ -313,7 +313,7 @@ def lightest(scene: Scene, base: np.ndarray, elements: list[tuple[float, float]]
 
 
 def stiffest(scene: Scene, kind: Callable[..., Any], delay: int) -> float:
-    """The stiffest lower contact that is quiet at the joystick in the hand [N/m], damped in proportion; no counts."""
+    """Finds the stiffest quiet lower contact at the joystick in the hand [N/m], damped in proportion; no counts."""
     K, B = scene.elements[0]
 
     def calm(factor: float) -> bool:
@@ -338,5 +338,5 @@ def margins(bag: Bag, scene: Scene) -> Margins:
 
 
 def true_velocity(bag: Bag) -> np.ndarray:
-    """True velocity of the tool along x (n,) [m/s]."""
+    """Returns the true velocity of the tool along x (n,) [m/s]."""
     return np.asarray(bag.topics["/joystick/simulation_state"]["tool_twist"])[:, 0]
