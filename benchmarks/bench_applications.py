@@ -1,9 +1,9 @@
 """The applications of contact beside Drake: processor time per step, and figures that show it is the same problem.
 
 Contact surfaces, the grasp, the gears of a finger, and a deformable finger (Castro et al., section XII), in one thread
-with the same bodies, materials, motors, approximation and step. docs/benchmarks_contact.md says what differs. Derivatives of
-steps, for trajectory optimisation, are in `./haptics bench trajectory`. Drake is installed on first use (peers.py), and
-left out if it cannot be had.
+with the same bodies, materials, motors, approximation and step. docs/benchmarks_contact.md says what differs.
+Derivatives of steps, for trajectory optimisation, are in `./haptics bench trajectory`. Drake is installed on first use
+(peers.py), and left out if it cannot be had.
 """
 
 from __future__ import annotations

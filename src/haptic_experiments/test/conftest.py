@@ -204,7 +204,7 @@ def display_bag() -> Callable[..., Bag]:
             mechanism: its name.
             measured: motion that the display measures.
             reference: due motion; the measured motion if not given.
-            true: likewise.
+            true: motion without noise; the measured motion if not given.
             wrench: measured, (n, 6), in the mechanism's frame [N; N m].
             numbers: fields of ConstrainedReference at the tick when they are due; x and its rate for q if not given.
             phases: of the hand; None: the device tells none.

@@ -170,7 +170,7 @@ class CouplingTerms(NamedTuple):
     pose_error: np.ndarray
     twist: np.ndarray
 
-    stretch = RenamedMember("pose_error")
+    stretch = RenamedMember("pose_error")  # type: ignore[misc]
 
 
 class Coupling:

@@ -126,7 +126,7 @@ def difference(one: StickSlip, other: StickSlip) -> Difference:
     n = min(len(one.tool), len(other.tool))
     signals = [getattr(one, name)[:n] - getattr(other, name)[:n] for name in _SIGNALS]
     dissipated = float(one.dissipated.sum() - other.dissipated.sum())
-    return Difference(*map(largest, signals), *map(rms, signals), dissipated)
+    return Difference(*[*map(largest, signals), *map(rms, signals), dissipated])
 
 
 def transitions(run: StickSlip, period: float) -> list[Transitions]:
