@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,3 +60,19 @@ def held_rows(
     return GivenRows(
         Rows(difference[moves, :-1], np.zeros(m), target[moves], compliance[moves], limit, -infinite, infinite)
     )
+
+
+def with_impulses(held: Constraint, rates: np.ndarray, impulse: np.ndarray, period: float) -> Constraint:
+    """Returns the rows of a constraint and, after them, rows with given impulses.
+
+    Args:
+        held: The constraint.
+        rates: Velocities on which the impulses act, the last column being the part that no tree moves (k, nv + 1).
+        impulse: N s or N m s (k,).
+        period: dt, s.
+    """
+    acts = (impulse != 0.0) & rates[:, :-1].any(axis=1)
+    k, rows = int(acts.sum()), held.rows(rates.shape[1] - 1, period)
+    zero, given = np.zeros(k), impulse[acts]
+    more = Rows(rates[acts, :-1], rates[acts, -1], zero, np.ones(k), zero, given, given)
+    return GivenRows(Rows(*(np.concatenate([getattr(rows, f.name), getattr(more, f.name)]) for f in fields(Rows))))
