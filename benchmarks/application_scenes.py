@@ -231,8 +231,7 @@ class OwnFinger(OwnSimulation):
         self._scene = scene
 
     def figures(self) -> list[str]:
-        a, tree = self.simulator.dynamics.arrays, self.simulator.world.trees[0].model
-        return self._scene.figures(tree.positions(a.q[a.tree_q[0] : a.tree_q[1]]))
+        return self._scene.figures(self.simulator.deformed("finger"))
 
 
 #: what simulates a scene, by the scene's kind

@@ -54,20 +54,21 @@ def pile(kind: str, count: int, seed: int = 0) -> World:
 
 def settle(dynamics: WorldDynamics, rounds: int = 600) -> None:
     """Lets the bodies sink by half a millimetre a round and pushes overlaps apart."""
-    a = dynamics.arrays
-    n = len(a.tree_kind)
+    free = [number for number, body in enumerate(dynamics.world.bodies) if body.kind == "free"]
+    row, n, rest = {number: k for k, number in enumerate(free)}, len(free), np.zeros(dynamics.nv)
     for _ in range(rounds):
-        a.v[:] = 0
+        dynamics.place(velocities=rest)
         dynamics.prepare()
+        centers = dynamics.coordinates().reshape(n, 7)[:, :3]
         c = dynamics.collect()
         shift, turn, share = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n)
         for k in np.flatnonzero(c.phi0[: c.count[0]] < 1e-4):
             push = (1e-4 - c.phi0[k]) * c.frame[k, 2]
             for body, sign in zip(c.body[k], (-1.0, 1.0), strict=True):
-                tree = a.body_tree[body]
-                if tree >= 0:
+                if int(body) in row:
+                    tree = row[int(body)]
                     part = sign * push * (1.0 if c.tree[k, 1] < 0 else 0.5)
-                    lever = c.point[k] - a.body_pose[body, 9:]
+                    lever = c.point[k] - centers[tree]
                     shift[tree] += part
                     turn[tree] += np.cross(lever, part) / (lever @ lever + SIZE**2 / 6)
                     share[tree] += 1
@@ -76,15 +77,14 @@ def settle(dynamics: WorldDynamics, rounds: int = 600) -> None:
         step[share == 0, 2] -= 5e-4 / PERIOD
         step[:, 2] -= 1e-4 / PERIOD
         dynamics.advance(step.ravel())
-    a.v[:] = 0
+    dynamics.place(velocities=rest)
 
 
 def measured(world: World, q: np.ndarray, speculative: bool, rounds: int) -> tuple[float, float, int, int]:
     """Median microseconds of prepare and of collect, contacts, and pairs."""
     dynamics = WorldDynamics(world, period=PERIOD, speculative=speculative)
     rng = np.random.default_rng(1)
-    dynamics.arrays.q[:] = q
-    dynamics.arrays.v[:] = 0.1 * rng.normal(size=dynamics.nv)
+    dynamics.place(q, 0.1 * rng.normal(size=dynamics.nv))
     times = np.zeros((rounds, 2))
     for i in range(rounds):
         start = time.perf_counter_ns()
@@ -93,7 +93,7 @@ def measured(world: World, q: np.ndarray, speculative: bool, rounds: int) -> tup
         dynamics.collect()
         times[i] = middle - start, time.perf_counter_ns() - middle
     prepare, collect = np.median(times, axis=0) / 1e3
-    return prepare, collect, int(dynamics.contacts.count[0]), int(dynamics.arrays.counters[1])
+    return prepare, collect, int(dynamics.contacts.count[0]), dynamics.pair_count
 
 
 def main() -> None:
@@ -108,7 +108,7 @@ def main() -> None:
             laid = WorldDynamics(world, period=PERIOD)
             settle(laid)
             for rule, speculative in (("all pairs", False), ("enough", True)):
-                prepare, collect, contacts, pairs = measured(world, laid.arrays.q, speculative, arguments.rounds)
+                prepare, collect, contacts, pairs = measured(world, laid.coordinates(), speculative, arguments.rounds)
                 row = (f"{count} {kind}", rule, str(pairs), str(contacts))
                 table.add_row(*row, f"{prepare:.1f}", f"{collect:.1f}", f"{prepare + collect:.1f}")
     Console().print(table)

@@ -24,6 +24,7 @@ from convex_contact.model.joints import (
 )
 from convex_contact.model.materials import Material, PairLaw
 from convex_contact.model.mjcf import MjcfWarning, load_mjcf
+from convex_contact.model.motors import BallActuator
 from convex_contact.model.native import NativeLibraryError
 from convex_contact.model.pressure_fields import Hydroelastic, PressureField, RigidSurface
 from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, MassProperties, Shape, Sphere
@@ -49,6 +50,7 @@ from convex_contact.problem.implicit_terms import implicit_terms
 from convex_contact.problem.normal_laws import FunctionLaw, HertzLaw, LinearLaw, NormalLaw
 from convex_contact.problem.problem import ContactProblem
 from convex_contact.simulation.batch import Batch, BatchError
+from convex_contact.simulation.body_joint_handle import BodyJointHandle
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.dynamics import BodyState, WorldDynamics
 from convex_contact.simulation.joint import Joint
@@ -62,10 +64,12 @@ from haptic_files.moved_modules import forward_moved_modules
 __all__ = [
     "APPROXIMATIONS",
     "ActuatedWorld",
+    "BallActuator",
     "Batch",
     "BatchError",
     "Body",
     "BodyJoint",
+    "BodyJointHandle",
     "BodyState",
     "Box",
     "Capsule",

@@ -20,6 +20,8 @@ SUITE = PACKAGE.parents[2]
 #: the order of README.md; a folder imports from those before it
 ORDER = tuple(re.findall(r"^\| `(\w+)` \|", (PACKAGE.parent / "README.md").read_text(), re.M))[-10:]
 
+#: objects whose private parts belong to the library
+OWNERS = {"simulator", "sim", "dynamics", "d", "world", "rendering", "batch", "tree", "model"}
 #: old names of modules that are names of nothing else now
 MODULES = sorted(MOVED.keys() - set(ORDER) - set(convex_contact.__all__))
 
@@ -62,6 +64,33 @@ def test_library_does_not_import_ros() -> None:
     for folder in ORDER:
         for path in (PACKAGE / folder).rglob("*.py"):
             assert not forbidden & {module.split(".")[0] for module in imports(ast.parse(path.read_text()))}, path
+
+
+def reached_into(tree: ast.AST) -> Iterator[str]:
+    """Arrays of a world in motion, and private parts of simulations and worlds, that a file uses."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            owner = getattr(node.value, "attr", getattr(node.value, "id", "")).lstrip("_")
+            is_private = node.attr.startswith("_") and not node.attr.startswith("__")
+            if node.attr == "arrays" or (is_private and owner in OWNERS):
+                yield f"line {node.lineno}: {owner}.{node.attr}"
+
+
+@pytest.mark.slow
+def test_scenes_pictures_reports_and_benchmarks_use_the_public_interface() -> None:
+    folders = [PACKAGE / "scenes", PACKAGE / "view", SUITE / "src" / "haptic_experiments" / "haptic_experiments"]
+    wrong = {}
+    for folder in (*folders, SUITE / "benchmarks", SUITE / "examples", SUITE / "docs"):
+        for path in folder.rglob("*.py"):
+            text = path.read_text()
+            if "convex_contact" in text and (found := list(reached_into(ast.parse(text)))):
+                wrong[str(path.relative_to(SUITE))] = found
+    assert not wrong
+
+
+def test_use_of_arrays_is_found() -> None:
+    text = "a = d.arrays\nself.simulator._law\nself._simulator.dynamics.arrays.q\nself._x\nsimulator.period"
+    assert len(list(reached_into(ast.parse(text)))) == 3
 
 
 @pytest.mark.slow

@@ -73,6 +73,18 @@ def test_warning_names_parts_and_lines_once(tmp_path: Path) -> None:
     assert [str(each.message) for each in caught] == [expected]
 
 
+def test_limit_of_the_vertices_of_a_hull_is_listed_once(tmp_path: Path) -> None:
+    corners = "0 0 0 1 0 0 0 1 0 0 0 1"
+    meshes = "".join(f'<mesh name="m{i}" vertex="{corners}" maxhullvert="8"/>\n' for i in range(2))
+    path = tmp_path / "model.xml"
+    body = '<worldbody><body><freejoint/><geom type="mesh" mesh="m0"/></body></worldbody>'
+    path.write_text(f"<mujoco><asset>{meshes}</asset>{body}</mujoco>")
+    with pytest.warns(MjcfWarning) as caught:
+        World.load(path)
+    expected = "model.xml: not simulated: maxhullvert of mesh (line 1, line 2)"
+    assert [str(each.message) for each in caught] == [expected]
+
+
 def test_forces_at_a_distance_are_not_simulated(tmp_path: Path) -> None:
     """MuJoCo's forces begin at the margin less the gap, at contact if both are equal."""
     load(tmp_path, '<worldbody><geom type="plane" size="1 1 1" margin="0.01" gap="0.01"/></worldbody>')

@@ -363,10 +363,18 @@ def test_an_inertia_that_no_body_has_is_listed(tmp_path: Path) -> None:
 
 
 def test_what_is_for_other_programs_gives_no_warning(tmp_path: Path) -> None:
-    others = '<material name="m"/><transmission/><gazebo><x/></gazebo><ros2_control/><sensor/>'
+    others = '<material name="m"/><ros2_control/><sensor/>'
     look = '<link name="a"><visual><geometry><mesh filename="none"/></geometry></visual></link>'
     hinge = joint("j", "revolute", "a", inside=f'{LIMIT}<calibration rising="0"/>')
     assert not warned(robot(tmp_path, others, link("base"), look, hinge))
+
+
+def test_elements_of_other_simulators_are_listed_once_for_each_kind(tmp_path: Path) -> None:
+    gazebo = '<gazebo reference="a"><mu1>0.7</mu1></gazebo>\n' * 5
+    hinge = joint("j", "revolute", "a", inside=f"{LIMIT}\n<gazebo/>")
+    path = robot(tmp_path, f"\n{gazebo}<transmission/>", link("base"), link("a"), hinge)
+    listed = "gazebo (line 2, line 3, line 4 and 3 more) is not simulated; transmission (line 7) is not simulated"
+    assert warned(path) == [f"r: robot.urdf: {listed}"]
 
 
 def test_a_planar_joint_of_another_plane_is_refused(tmp_path: Path) -> None:

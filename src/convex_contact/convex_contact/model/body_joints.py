@@ -23,13 +23,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pinocchio as pin
 
 from convex_contact.model.body import Vector, WorldError, vector
-from convex_contact.model.body_rows import frame_of, spring_rows
+from convex_contact.model.body_rows import frame_of, spring_rows, with_impulses
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.row_numbers import NEAR_RIGID, NEAR_RIGID_STIFFNESS
@@ -44,6 +44,10 @@ KINDS: tuple[str, ...] = get_args(Kind)
 WITH_AXIS, WITH_COORDINATE = ("hinge", "slide"), ("hinge", "slide", "distance")
 #: largest number of teeth
 TEETH = 10_000
+
+
+#: rotation (3, 3), position (3,) and twist [linear; angular] (6,) of a body's pose
+BodyFrame = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class JointCoordinate(NamedTuple):
@@ -115,10 +119,15 @@ class StartedJoint:
     Args:
         joint: description of the joint.
         d: the world at the start.
+
+    Attributes:
+        joint: description of the joint.
+        effort: dual to :meth:`rates` [N or N m], held until it is set again, shape (k,).
     """
 
     def __init__(self, joint: BodyJoint, d: WorldDynamics) -> None:
         self.joint = joint
+        self.effort = np.zeros({"weld": 0, "ball": 3}.get(joint.kind, 1))
         R, p, _ = frame_of(d, joint.a)
         Q, q, _ = frame_of(d, joint.b)
         alignment = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), joint.axis).matrix()
@@ -132,10 +141,8 @@ class StartedJoint:
         """Returns the rows of the coming step."""
         joint, (e, displacement, rotation, twist) = self.joint, self._relative_pose(d)
         if joint.kind == "distance":
-            distance = float(np.linalg.norm(displacement))
-            if not distance > 0.0:
-                raise WorldError(f"{joint.name}: distance: expected points apart, got the same one")
-            error, difference = np.array([distance - self._length]), (displacement / distance)[None] @ twist[:3]
+            error = np.array([float(np.linalg.norm(displacement)) - self._length])
+            difference = _direction(joint.name, displacement)[None] @ twist[:3]
         else:
             axis_b = rotation @ e[:, 2]  # the hinge's axis, fixed to b
             linear, angular = e.T @ displacement, e.T @ np.cross(e[:, 2], axis_b)
@@ -144,7 +151,7 @@ class StartedJoint:
             kept = {"ball": (3, 0), "hinge": (3, 2), "slide": (2, 3), "weld": (3, 3)}[joint.kind]
             error = np.concatenate([linear[: kept[0]], angular[: kept[1]]])
             difference = np.vstack([e.T[: kept[0]] @ twist[:3], e.T[: kept[1]] @ twist[3:]])
-        return spring_rows(
+        rows = spring_rows(
             difference,
             error,
             period=d.period,
@@ -152,6 +159,7 @@ class StartedJoint:
             relaxation_time=d.period if joint.relaxation_time is None else joint.relaxation_time,
             near_rigid=joint.near_rigid,
         )
+        return with_impulses(rows, self.rates(d), d.period * self.effort, d.period) if self.effort.any() else rows
 
     def _relative_pose(self, d: WorldDynamics) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Returns axes (3, 3), x_b - x_a, the rotation of b against a since the start, and the Jacobian of T."""
@@ -172,6 +180,91 @@ class StartedJoint:
             return float(e[:, 2] @ displacement), e[:, 2] @ twist[:3]
         distance = float(np.linalg.norm(displacement))
         return distance, (displacement / distance) @ twist[:3]
+
+    def rates(self, d: WorldDynamics) -> np.ndarray:
+        """Returns the rows (k, nv + 1) of the joint's velocity: of a ball along the axes of b, of others one rate."""
+        return self.ball(d)[1] if self.joint.kind == "ball" else self.coordinate(d)[1][None]
+
+    def placed(self, a: BodyFrame, b: BodyFrame, position: Any, moves_b: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Returns rotation (3, 3) and position (3,) of one body at which the joint holds.
+
+        Args:
+            a: frame of a.
+            b: frame of b.
+            position: position of the joint, that of a ball as rotation matrix.
+            moves_b: whether b is moved; else a.
+        """
+        (R, p, _), (Q, q, _) = a, b
+        kind, axis = self.joint.kind, self._axes[:, 2]
+        rotation = self._relative
+        if kind == "hinge":
+            rotation = pin.AngleAxis(position, axis).matrix() @ rotation
+        elif kind == "ball":
+            rotation = rotation @ position
+        if kind != "distance" and moves_b:
+            Q = R @ rotation
+        elif kind != "distance":
+            R = Q @ rotation.T
+        displacement = np.zeros(3)
+        if kind == "slide":
+            displacement = position * (R @ axis)
+        elif kind == "distance":
+            displacement = position * _direction(self.joint.name, q + Q @ self._point_b - p - R @ self._point_a)
+        if moves_b:
+            return Q, p + R @ self._point_a + displacement - Q @ self._point_b
+        return R, q + Q @ self._point_b - displacement - R @ self._point_a
+
+    def twisted(self, a: BodyFrame, b: BodyFrame, velocity: Any, moves_b: bool) -> np.ndarray:
+        """Returns the twist [linear; angular] (6,) of one body at which the joint holds, with its pose as given.
+
+        Args:
+            a: frame of a.
+            b: frame of b.
+            velocity: velocity of the joint.
+            moves_b: whether the twist is that of b; else of a.
+        """
+        (R, p, twist_a), (Q, q, twist_b) = a, b
+        kind, axis, x_b = self.joint.kind, R @ self._axes[:, 2], q + Q @ self._point_b
+        linear, angular = np.zeros(3), np.zeros(3)
+        if kind == "hinge":
+            angular = velocity * axis
+        elif kind == "slide":
+            linear = velocity * axis
+        elif kind == "ball":
+            angular = Q @ velocity
+        else:  # but for its length, it leaves the bodies free
+            along = _direction(self.joint.name, x_b - p - R @ self._point_a)
+            v_a = twist_a[:3] + np.cross(twist_a[3:], x_b - p)
+            linear = twist_b[:3] + np.cross(twist_b[3:], x_b - q) - v_a
+            linear = linear + (velocity - along @ linear) * along
+            angular = twist_b[3:] - twist_a[3:]
+        if moves_b:
+            omega = twist_a[3:] + angular
+            v = twist_a[:3] + np.cross(twist_a[3:], x_b - p) + linear
+            return np.concatenate([v + np.cross(omega, q - x_b), omega])
+        omega = twist_b[3:] - angular
+        v = twist_b[:3] + np.cross(twist_b[3:], x_b - q) - linear
+        return np.concatenate([v + np.cross(omega, p - x_b), omega])
+
+    def ball(self, d: WorldDynamics) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the position of a ball, a rotation matrix (3, 3), and the rows (3, nv + 1) of its velocity.
+
+        The rotation maps the axes of b to those of b at the start, fixed to a.
+        """
+        (R, *_), (Q, *_) = frame_of(d, self.joint.a), frame_of(d, self.joint.b)
+        return (R @ self._relative).T @ Q, Q.T @ self._relative_pose(d)[3][3:]
+
+
+def _direction(name: str, displacement: np.ndarray) -> np.ndarray:
+    """Returns the unit vector from the point of a to that of b of a distance.
+
+    Raises:
+        WorldError: the points are the same.
+    """
+    distance = float(np.linalg.norm(displacement))
+    if not distance > 0.0:
+        raise WorldError(f"{name}: distance: expected points apart, got the same one")
+    return displacement / distance
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,6 +61,23 @@ def spring_rows(
     return GivenRows(
         Rows(difference[moves, :-1], np.zeros(m), target[moves], compliance[moves], limit, -infinite, infinite)
     )
+
+
+def with_impulses(constraint: Constraint, rates: np.ndarray, impulse: np.ndarray, period: float) -> Constraint:
+    """Returns the rows of a constraint, followed by rows with given impulses.
+
+    Args:
+        constraint: the constraint.
+        rates: rows of the velocities on which the impulses act; the last column is the part that no tree moves,
+            shape (k, nv + 1).
+        impulse: impulses [N s or N m s], shape (k,).
+        period: dt [s].
+    """
+    acts = (impulse != 0.0) & rates[:, :-1].any(axis=1)
+    k, rows = int(acts.sum()), constraint.rows(rates.shape[1] - 1, period)
+    zero, given = np.zeros(k), impulse[acts]
+    more = Rows(rates[acts, :-1], rates[acts, -1], zero, np.ones(k), zero, given, given)
+    return GivenRows(Rows(*(np.concatenate([getattr(rows, f.name), getattr(more, f.name)]) for f in fields(Rows))))
 
 
 __getattr__ = renamed(__name__, {"held_rows": "spring_rows"})

@@ -2,8 +2,8 @@
 
 :func:`read_urdf` reads the parts that a simulation uses: links with inertia and collision shapes, joints with axis,
 limits, damping, friction and mimic, and the links' colours. It refuses a wrong part and names its line. Parts for
-other programs are ignored: shapes of visual elements, transmissions, calibration, sensors, the extensions of Gazebo
-and ros2_control. All other ignored parts are listed in `UrdfDocument.ignored`.
+other programs are ignored: shapes of visual elements, calibration, sensors, ros2_control. All other ignored parts are
+listed in `UrdfDocument.ignored`; transmissions and the extensions of Gazebo once for each kind of element.
 
 The text for Pinocchio is written from the checked parts. It has boxes in place of the collision shapes, whose poses
 Pinocchio gives, and no mimic.
@@ -55,7 +55,11 @@ _KNOWN: dict[str, tuple[set[str], set[str]]] = {
     "mimic": ({"joint", "multiplier", "offset"}, set()),
 }
 #: elements for other programs
-_OTHER_PROGRAMS = {"visual", "material", "transmission", "calibration", "sensor", "gazebo", "ros2_control"}
+_OTHER_PROGRAMS = {"visual", "material", "calibration", "sensor", "ros2_control"}
+#: elements for other programs that give numbers to the motion there, such as friction and ratios of gears
+_OTHER_SIMULATORS = ("gazebo", "transmission")
+#: so many lines of a kind of these are listed
+_LINES = 3
 _KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _TAG = re.compile(r"[\w.:-]{1,40}")
 
@@ -134,6 +138,12 @@ def urdf_document(root: Element) -> UrdfDocument:
     if root.tag != "robot":
         raise XmlError(f"line {root.line}: expected a URDF, whose root is a robot, got another element")
     document = UrdfDocument(root.name())
+    for tag in _OTHER_SIMULATORS:
+        lines = _lines(root, tag)
+        more = f" and {len(lines) - _LINES} more" if len(lines) > _LINES else ""
+        if lines:
+            listed = ", ".join(f"line {line}" for line in lines[:_LINES])
+            document.ignored.append(f"{tag} ({listed}{more}) is not simulated")
     _list_ignored(root, document.ignored)
     links = root.all("link")
     if not 0 < len(links) <= MAX_LINKS:
@@ -168,8 +178,16 @@ def _list_ignored(element: Element, ignored: list[str]) -> None:
             _list_ignored(child, ignored)
         elif child.tag.startswith("xacro:"):
             raise XmlError(f"line {child.line}: expected a URDF, got macros; xacro makes one of them")
-        elif child.tag not in _OTHER_PROGRAMS and element.tag != "geometry":
+        elif child.tag not in _OTHER_PROGRAMS | {*_OTHER_SIMULATORS} and element.tag != "geometry":
             ignored.append(f"line {child.line}: {_printed(child.tag)} in {element.tag} is not simulated")
+
+
+def _lines(element: Element, tag: str) -> list[int]:
+    """Returns the lines of the elements of a tag among the children of an element and of those that count."""
+    found = []
+    for child in element.children:
+        found += [child.line] if child.tag == tag else _lines(child, tag) if child.tag in _KNOWN[element.tag][1] else []
+    return found
 
 
 def _printed(name: str) -> str:

@@ -31,8 +31,9 @@ from convex_contact.model.body import (
     vector,
 )
 from convex_contact.model.body import Drive as Drive
-from convex_contact.model.joints import Controller, Given, JointActuator, JointCoupler, JointLaw, JointMotion
+from convex_contact.model.joints import Controller, JointActuator, JointCoupler, JointLaw, JointMotion
 from convex_contact.model.materials import Material, PairLaw
+from convex_contact.model.motors import add_motor, is_ball
 from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
 from convex_contact.model.weld import Weld
 from convex_contact.problem import checks
@@ -213,15 +214,9 @@ class World:
         if not np.linalg.norm(n) > 0:
             raise WorldError(f"{name}: normal: expected a vector that is not zero")
         rotation = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n / np.linalg.norm(n)).coeffs()
-        return self.add_body(
-            name,
-            geometries=[Geometry(HalfSpace(), Pose(), material or Material())],
-            position=point,
-            orientation=rotation,
-            fixed=not (prescribed or motion is not None),
-            prescribed=prescribed,
-            motion=motion,
-        )
+        pose = {"position": point, "orientation": rotation, "fixed": not (prescribed or motion is not None)}
+        surface = [Geometry(HalfSpace(), Pose(), material or Material())]
+        return self.add_body(name, geometries=surface, prescribed=prescribed, motion=motion, **pose)
 
     def add_urdf(self, name: str, path: str | Path, **options: Any) -> int:
         """Adds an articulated tree; see :func:`convex_contact.model.urdf.add_urdf`. Returns the tree's number."""
@@ -304,15 +299,20 @@ class World:
         """
         self._add_joint_law(JointMotion, tree, joint, position=position)
 
-    def actuate_joint(self, tree: int | str, joint: str, **values: Given) -> None:
+    def actuate_joint(self, tree: int | str | None, joint: str, **values: Any) -> None:
         """Adds a PD controller with an effort limit to a joint; values as in :class:`~convex_contact.JointActuator`.
 
-        The limits of effort and velocity are by default those of the tree's file.
+        The limits of effort and velocity are by default those of the tree's file. With None for the tree the joint is a
+        hinge, a slide or a ball of :meth:`add_joint`, whose motor has no limit of velocity; a ball joint, also of a
+        tree, has the values of :class:`~convex_contact.BallActuator`.
 
         Raises:
             WorldError: there is no such joint, or a value is wrong.
         """
-        self._add_joint_law(JointActuator, tree, joint, **values)
+        if tree is None or is_ball(self, tree, joint):
+            add_motor(self, None if tree is None else self._joint(tree)[0], joint, values)
+        else:
+            self._add_joint_law(JointActuator, tree, joint, **values)
 
     def couple_joints(
         self, tree: int | str, joint: str, other: str, *, ratio: float = 1.0, offset: float = 0.0

@@ -209,7 +209,7 @@ def hold(
     for k in range(1, round(duration / period) + 1):
         sim.step()
         steps, iterations = k, iterations + sim.statistics.iterations
-        impulse = sim.pressing[1][: int(sim.dynamics.contacts.count[0]), 2]
+        impulse = sim.contacts.impulse[:, 2]
         if (impulse > 0.0).any():  # only the hand can touch the rod, and only the rod the hand
             held = sim.time
         if k % every == 0:

@@ -21,6 +21,7 @@ import pinocchio as pin
 from scipy.spatial.transform import Rotation
 
 from convex_contact.control.differential_ik import DifferentialIK, pose_error, reach, tool_jacobian
+from convex_contact.model.body_rows import frame_of
 from convex_contact.model.corotational import Elasticity
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Box
@@ -240,29 +241,28 @@ class _Follower:
 
     def __init__(self, scene: Peg, arm: int, d: WorldDynamics) -> None:
         self._scene, self._method = scene, DifferentialIK()
-        a, world = d.arrays, d.world
-        self._first_q, self._first_v = int(a.tree_q[arm]), int(a.tree_v[arm])
+        world = d.world
+        self._arm, self._first_v = arm, d.columns(tree=arm).start
         self._model = world.trees[arm].model.model
         self._data = self._model.createData()
         self._joint = self._model.getJointId("joint_7")
         self._target, self._peg = world.number("target"), world.number("peg")
         self._hand = world.number("arm/link_7")
-        self._commanded = a.q[self._first_q : self._first_q + 9].copy()
+        self._commanded = d.coordinates(arm)[:9]
         self._rest = self._commanded[:7].copy()
         self._effort = self._model.effortLimit[:7].copy()
         self.closed, self._still = False, 0.0
         rows = 8 + (3 if scene.tether else 0)
         self._jacobian = np.zeros((rows, d.nv))
         self._jacobian[np.arange(8), self._first_v + np.arange(8)] = 1.0
-        j = int(a.tree_v[a.body_tree[self._target]])
+        j = d.columns(body=self._target).start
         for k in range(3 if scene.tether else 0):
             self._jacobian[8 + k, j + k] = 1.0
 
     def __call__(self, d: WorldDynamics) -> Constraint:
-        a, dt, s = d.arrays, d.period, self._scene
-        q = a.q[self._first_q : self._first_q + 9]
-        pose = a.body_pose[self._target]
-        target = pin.SE3(pose[:9].reshape(3, 3), pose[9:])
+        dt, s = d.period, self._scene
+        q = d.coordinates(self._arm)[:9]
+        target = pin.SE3(*frame_of(d, self._target)[:2])
         command = self._commanded
         frame, J = tool_jacobian(self._model, self._data, command, self._joint, _TOOL)
         low, high = self._model.lowerPositionLimit[:7], self._model.upperPositionLimit[:7]
@@ -276,7 +276,7 @@ class _Follower:
             for i in range(7)
         ]  # fmt: skip
         frame, J = tool_jacobian(self._model, self._data, q, self._joint, _TOOL)
-        speed = J @ a.v[self._first_v : self._first_v + 9]
+        speed = J @ d.velocities(self._arm)[:9]
         self._grip(d, frame, float(np.linalg.norm(speed[:3])))
         opening = 0.0 if self.closed else s.opening
         numbers.append(controller_row(dt, q[7], GRIPPER_GAIN, GRIPPER_DAMPING, opening, 0.0, 0.0, s.effort_limit))
@@ -294,7 +294,7 @@ class _Follower:
         self._still = self._still + d.period if speed < STILL else 0.0
         if self._still < DWELL:
             return
-        s, peg = self._scene, d.arrays.body_pose[self._peg, 9:]
+        s, peg = self._scene, frame_of(d, self._peg)[1]
         offset = hand.actInv(peg)
         if not self.closed:
             between = abs(offset[1]) < s.opening and abs(offset[2]) < 0.02 and abs(offset[0]) < 0.5 * s.length

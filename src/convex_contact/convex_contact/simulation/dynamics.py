@@ -52,6 +52,7 @@ from convex_contact.simulation.contact_query import body_speeds as body_speeds
 from convex_contact.simulation.contact_query import find_contacts as find_contacts
 from convex_contact.simulation.contact_query import predict_margins as predict_margins
 from convex_contact.simulation.joint_limits import JointLimits, position_limits
+from convex_contact.simulation.state_access import StateAccess
 from convex_contact.simulation.world_arrays import LARGE as LARGE
 from convex_contact.simulation.world_arrays import pair_arrays, world_arrays
 from convex_contact.solver.branches import Branches, side_columns
@@ -82,7 +83,7 @@ class BodyState:
     angular_velocity: np.ndarray
 
 
-class WorldDynamics:
+class WorldDynamics(StateAccess):
     """State, dynamics and contact candidates of a world.
 
     Args:

@@ -1,4 +1,4 @@
-"""A joint of an articulated tree in a simulation: position, velocity, effort and motor."""
+"""Joints of a simulation by name: position, velocity, effort and motor, to read and to set."""
 
 from __future__ import annotations
 
@@ -6,34 +6,100 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from convex_contact.model.joints import Given, JointActuator, JointLaw
+import numpy as np
+
+from convex_contact.model.joints import JointActuator
+from convex_contact.model.motors import BallActuator
 from convex_contact.model.world import World, WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.dynamics import WorldDynamics
 from convex_contact.simulation.joint_limits import position_limits
 
+#: kinds of joints with several velocities, by the names of Pinocchio
+_SEVERAL = {"JointModelSpherical": "ball", "JointModelPlanar": "planar", "JointModelFreeFlyer": "free"}
+#: what the position of a kind consists of
+_POSITIONS = {
+    "ball": "4 finite numbers, a quaternion (x, y, z, w)",
+    "planar": "3 finite numbers x, y, angle",
+    "free": "7 finite numbers, position and quaternion (x, y, z, w)",
+}
+
 
 def joint_places(world: World) -> dict[str, tuple[int, str]]:
-    """Returns the tree and the name within it of all joints that have one velocity, by ``tree/joint``."""
+    """Returns the tree and the name within it of all joints of trees, by ``tree/joint``."""
     return {
         f"{tree.name}/{name}": (number, name)
         for number, tree in enumerate(world.trees)
         if hasattr(tree.model, "model")
-        for name, joint in list(zip(tree.model.model.names, tree.model.model.joints, strict=True))[1:]
-        if joint.nv == 1
+        for name in list(tree.model.model.names)[1:]
     }
 
 
+def full_name(world: World, name: str, others: Sequence[str] = ()) -> str:
+    """Returns the name of a joint of a tree as ``tree/joint``.
+
+    Args:
+        world: the world.
+        name: as ``tree/joint``, or the joint's name alone if no other tree has it.
+        others: names of other joints, for the message.
+
+    Raises:
+        WorldError: there is no such joint, or several.
+    """
+    places = joint_places(world)
+    found = [known for known in places if name in (known, places[known][1])]
+    if len(found) != 1:
+        expected = f"one of {', '.join(found or [*places, *others]) or 'none'}"
+        raise WorldError(f"joint: expected {expected}, got {name!r}")
+    return found[0]
+
+
+def unit_quaternion(values: np.ndarray, where: str) -> np.ndarray:
+    """Returns a quaternion (x, y, z, w) of length 1; one that has it to rounding stays as it is.
+
+    Raises:
+        WorldError: It is zero.
+    """
+    norm = float(np.linalg.norm(values))
+    if not norm > 1e-9:
+        raise WorldError(f"{where}: expected a quaternion (x, y, z, w) that is not zero, got {values}")
+    return values if abs(norm - 1.0) < 1e-15 else values / norm
+
+
+def read_only(values: np.ndarray) -> np.ndarray:
+    """Returns an array whose entries cannot be set, since setting those of a copy would have no effect."""
+    values.setflags(write=False)
+    return values
+
+
 class Joint:
-    """A joint with one velocity: revolute, continuous or prismatic. A set value acts from the next step on.
+    """A joint of an articulated tree in a simulation. Values that are set act from the next step on.
+
+    Numbers depend on the kind of the joint:
+
+    ========== ================================================= ==========================================
+    kind       position                                          velocity; the effort is its dual
+    ========== ================================================= ==========================================
+    hinge      angle, rad                                        rad/s
+    slide      displacement, m                                   m/s
+    ball       unit quaternion (x, y, z, w) of the joint's link  angular (3,), rad/s, along the link's axes
+               in its parent
+    planar     x, y, angle (3,), m and rad                       [linear x, y; angular] (3,) along the link's
+                                                                 axes
+    free       position (3,), m, and unit quaternion (7,)        [linear; angular] (6,) along the link's axes
+    ========== ================================================= ==========================================
+
+    Arrays are read as copies and set whole. A quaternion that is set is normalised.
+    :meth:`~convex_contact.Simulator.set_state` sets a free joint of a root by pose and twist in the world.
 
     Args:
         dynamics: the world in motion.
-        laws: returns the motions, actuators and couplers of the simulator, which a reset makes again.
+        laws: returns the joint laws of the simulator and those of its motors, which a reset makes anew.
         name: as ``tree/joint``, or the joint's name alone if no other tree has it.
 
     Attributes:
         name: as ``tree/joint``.
+        kind: "hinge", "slide", "ball", "planar" or "free".
         lower: lower limit of the position [m or rad]; -inf if none.
         upper: upper limit of the position [m or rad]; inf if none.
 
@@ -53,72 +119,87 @@ class Joint:
         4.0
     """
 
-    def __init__(self, dynamics: WorldDynamics, laws: Callable[[], Sequence[JointLaw]], name: str) -> None:
-        places = joint_places(dynamics.world)
-        found = [known for known in places if name in (known, places[known][1])]
-        if len(found) != 1:
-            expected = f"one of {', '.join(found or places) or 'none'}"
-            raise WorldError(f"joint: expected {expected}, got {name!r}")
-        self.name = found[0]
-        tree, within = places[self.name]
+    name: str
+    kind: str
+    lower: float
+    upper: float
+
+    def __init__(self, dynamics: WorldDynamics, laws: Callable[[], Sequence[Any]], name: str) -> None:
+        self.name = full_name(dynamics.world, name)
+        tree, within = joint_places(dynamics.world)[self.name]
         model, a = dynamics.world.trees[tree].model.model, dynamics.arrays
         joint = model.joints[model.getJointId(within)]
         self._arrays, self._q, self._nq = a, int(a.tree_q[tree]) + joint.idx_q, joint.nq
-        self._v = int(a.tree_v[tree]) + joint.idx_v
-        unlimited = (-math.inf, math.inf)  # a continuous joint
+        self._v, self._nv = int(a.tree_v[tree]) + joint.idx_v, joint.nv
+        unlimited = (-math.inf, math.inf)  # a continuous joint, or one with several velocities
         self.lower, self.upper = position_limits(model, joint) if joint.nq == 1 else unlimited
+        kind = joint.shortname()
+        self.kind = _SEVERAL.get(kind, "slide" if kind.startswith("JointModelP") else "hinge")
         self._laws, self._place = laws, (tree, within)
 
     def __repr__(self) -> str:
-        return f"Joint({self.name!r}, position={self.position:g}, velocity={self.velocity:g})"
+        position, velocity = (format(x, "g") if np.ndim(x) == 0 else str(x) for x in (self.position, self.velocity))
+        return f"{type(self).__name__}({self.name!r}, position={position}, velocity={velocity})"
 
     @property
-    def position(self) -> float:
-        """Position [m or rad]; of a continuous joint from -pi to pi. It may be set beyond the limits."""
+    def position(self) -> Any:
+        """Position of the joint, see the class; from -pi to pi if continuous. It may be set beyond the limits."""
         q, i = self._arrays.q, self._q
-        return float(q[i]) if self._nq == 1 else math.atan2(q[i + 1], q[i])
+        if self._nv == 1:
+            return float(q[i]) if self._nq == 1 else math.atan2(q[i + 1], q[i])
+        now = q[i : i + self._nq].copy()
+        if self.kind == "planar":
+            return read_only(np.array([now[0], now[1], math.atan2(now[3], now[2])]))
+        now[-4:] = unit_quaternion(now[-4:], self.name)
+        return read_only(now)
 
     @position.setter
-    def position(self, value: float) -> None:
-        q, i, x = self._arrays.q, self._q, checks.number(f"{self.name}: position", value)
-        if self._nq == 1:
-            q[i] = x
+    def position(self, value: Any) -> None:
+        q, i, where = self._arrays.q, self._q, f"{self.name}: position"
+        if self._nv == 1:
+            x = checks.number(where, value)
+            q[i : i + self._nq] = x if self._nq == 1 else (math.cos(x), math.sin(x))
+            return
+        given = self._numbers(where, value, 3 if self.kind == "planar" else self._nq, _POSITIONS[self.kind])
+        if self.kind == "planar":
+            q[i : i + 4] = given[0], given[1], math.cos(given[2]), math.sin(given[2])
         else:
-            q[i], q[i + 1] = math.cos(x), math.sin(x)
+            given[-4:] = unit_quaternion(given[-4:], where)
+            q[i : i + self._nq] = given
 
     @property
-    def velocity(self) -> float:
-        """Velocity [m/s or rad/s]."""
-        return float(self._arrays.v[self._v])
+    def velocity(self) -> Any:
+        """Velocity of the joint; see the class."""
+        return self._read(self._arrays.v)
 
     @velocity.setter
-    def velocity(self, value: float) -> None:
-        self._arrays.v[self._v] = checks.number(f"{self.name}: velocity", value)
+    def velocity(self, value: Any) -> None:
+        self._write(self._arrays.v, "velocity", value)
 
     @property
-    def effort(self) -> float:
+    def effort(self) -> Any:
         """Force or torque on the joint [N or N m], without motor and limits; it holds until it is set again."""
-        return float(self._arrays.effort[self._v])
+        return self._read(self._arrays.effort)
 
     @effort.setter
-    def effort(self, value: float) -> None:
-        self._arrays.effort[self._v] = checks.number(f"{self.name}: effort", value)
+    def effort(self, value: Any) -> None:
+        self._write(self._arrays.effort, "effort", value)
 
     @property
-    def motor(self) -> JointActuator:
+    def motor(self) -> JointActuator | BallActuator:
         """PD controller that the world gives the joint, with gains and targets that can be set.
 
         Raises:
             WorldError: the joint has none.
         """
         for law in self._laws():
-            if isinstance(law, JointActuator) and (law.tree, law.joint) == self._place:
+            if isinstance(law, JointActuator | BallActuator) and (law.tree, law.joint) == self._place:
                 return law
         raise WorldError(f"{self.name}: expected a joint with a motor (World.actuate_joint), got one without")
 
     @property
-    def target(self) -> Given:
-        """Target position of the motor [m or rad], or a function of time [s]."""
+    def target(self) -> Any:
+        """Target position of the motor, as :attr:`position`, or a function of time [s]."""
         return self.motor.target_position
 
     @target.setter
@@ -127,5 +208,20 @@ class Joint:
 
     @property
     def column(self) -> int:
-        """Index of the joint's velocity among those of the world, as in Jacobians."""
+        """Index of the joint's first velocity among those of the world, as in Jacobians."""
         return self._v
+
+    def _numbers(self, where: str, value: Any, count: int, expected: str = "") -> np.ndarray:
+        return checks.array(where, value, (count,), expected=expected or f"{count} finite numbers", error=WorldError)
+
+    def _read(self, values: np.ndarray) -> Any:
+        if self._nv == 1:
+            return float(values[self._v])
+        return read_only(values[self._v : self._v + self._nv].copy())
+
+    def _write(self, values: np.ndarray, field: str, value: Any) -> None:
+        where = f"{self.name}: {field}"
+        if self._nv == 1:
+            values[self._v] = checks.number(where, value)
+        else:
+            values[self._v : self._v + self._nv] = self._numbers(where, value, self._nv)

@@ -21,14 +21,15 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from convex_contact.model.bodies import write_pose
-from convex_contact.model.body_joints import WITH_COORDINATE, JointCoordinate, StartedJoint
+from convex_contact.model.body_joints import WITH_COORDINATE, JointCoordinate
 from convex_contact.model.tendons import TendonActuator
 from convex_contact.model.world import World, WorldError, vector
 from convex_contact.problem import checks
 from convex_contact.problem.approximations import approximation_named
 from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.normal_laws import LinearLaw, NormalLaw
+from convex_contact.simulation.body_joint_handle import find_joint, started_joints
+from convex_contact.simulation.body_placement import set_body_state
 from convex_contact.simulation.body_table import BodyTable
 from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM, StepRecords, load_rows, make_step
 from convex_contact.simulation.constraint_rows import NO_ROWS, flat_rows, joined_rows
@@ -211,12 +212,18 @@ class Simulator(LastStep):
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of all joints with one velocity, ``tree/joint``."""
-        return tuple(joint_places(self.world))
+        """Names of all joints that move: ``tree/joint``, and the names in :meth:`World.add_joint`."""
+        return (*joint_places(self.world), *started_joints(self._controllers))
 
     def joint(self, name: str) -> Joint:
-        """Returns a joint to read and to set, by its name or as ``tree/joint``; see :class:`Joint`."""
-        return Joint(self.dynamics, lambda: self.joint_laws, name)
+        """Returns a joint to read and to set, by its name or as ``tree/joint``; see :class:`Joint`.
+
+        The whole name of a joint, such as that of :meth:`World.add_joint`, goes before the short name of another.
+
+        Raises:
+            WorldError: there is no such joint, or several.
+        """
+        return find_joint(self.dynamics, lambda: self.joint_laws, lambda: self._controllers, name)
 
     def body_joint(self, name: str) -> JointCoordinate:
         """Returns position and velocity of a hinge, slide or distance, by its name in :meth:`World.add_joint`.
@@ -224,8 +231,8 @@ class Simulator(LastStep):
         Raises:
             WorldError: there is no such joint, or it is a ball or a weld, which has no coordinate.
         """
-        started = (joint for joint in self._controllers if isinstance(joint, StartedJoint))
-        known = {joint.joint.name: joint for joint in started if joint.joint.kind in WITH_COORDINATE}
+        started = started_joints(self._controllers).items()
+        known = {known: joint for known, joint in started if joint.joint.kind in WITH_COORDINATE}
         if name not in known:
             raise WorldError(f"body_joint: expected one of {', '.join(known) or 'none'}, got {name!r}")
         self.dynamics.prepare()
@@ -263,29 +270,24 @@ class Simulator(LastStep):
         velocity: ArrayLike | None = None,
         angular_velocity: ArrayLike | None = None,
     ) -> None:
-        """Sets pose and velocities of a free body; omitted values do not change.
+        """Sets the state of a free body, or the root of a floating tree; omitted values and joints do not change.
+
+        Args:
+            body: number or name.
+            position: position of the body's frame in the world [m], shape (3,).
+            orientation: quaternion (x, y, z, w) of any length, body to world.
+            velocity: velocity of the frame's origin in the world [m/s], shape (3,).
+            angular_velocity: in the world [rad/s], shape (3,).
 
         Raises:
-            WorldError: the body is not free, or a value is wrong; nothing is changed.
+            WorldError: the body is neither free nor such a root, or a value is wrong; nothing is changed.
         """
-        number = self.world.number(body)
-        described, a = self.world.bodies[number], self.dynamics.arrays
-        if described.kind != "free":
-            raise WorldError(f"{described.name}: its state cannot be set, it is {described.kind}")
-        old, where = self.dynamics.state(number), described.name
-        p = vector(old.position if position is None else position, 3, f"{where}: position")
-        o = vector(old.orientation if orientation is None else orientation, 4, f"{where}: orientation")
-        v = vector(old.velocity if velocity is None else velocity, 3, f"{where}: velocity")
-        omega = old.angular_velocity if angular_velocity is None else angular_velocity
-        omega = vector(omega, 3, f"{where}: angular_velocity")
-        if not np.linalg.norm(o) > 1e-9:
-            raise WorldError(f"{where}: orientation: expected a quaternion (x, y, z, w) that is not zero, got {o}")
-        tree = int(a.body_tree[number])
-        pose = np.empty(12)
-        write_pose(pose, np.concatenate([p, o]))
-        lever = pose[:9].reshape(3, 3) @ described.center
-        a.q[a.tree_q[tree] :][:7] = np.concatenate([p + lever, o / np.linalg.norm(o)])
-        a.v[a.tree_v[tree] :][:6] = np.concatenate([v + np.cross(omega, lever), omega])
+        pose = {"position": position, "orientation": orientation}
+        set_body_state(self.dynamics, body, **pose, velocity=velocity, angular_velocity=angular_velocity)
+
+    def deformed(self, tree: int | str) -> np.ndarray:
+        """Returns the positions of all vertices of a deformable body's mesh in the world (n, 3), m."""
+        return self.dynamics.deformed(tree)
 
     def apply_wrench(self, body: int | str, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0)) -> None:
         """Sets the wrench on a free body or a link, held until it is set again.

@@ -7,6 +7,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from convex_contact.model.arrays import ContactArrays
+from convex_contact.model.body_joints import StartedJoint
+from convex_contact.model.motors import motor_laws
 from convex_contact.solver.borrowed import copy_fields
 from convex_contact.solver.workspace import new_workspace
 
@@ -73,7 +75,8 @@ class SimulatorState:
         self.time = d.time
         self._arrays, self._contacts, self._previous = d.arrays.copies(), d.contacts.copies(), d.previous.copies()
         self._workspace = _copied(simulator._workspace)
-        self._laws = [copy(law) for law in simulator.joint_laws]
+        self._laws = [copy(law) for law in _laws(simulator)]
+        self._efforts = [joint.effort.copy() for joint in _body_joints(simulator)]
 
     def give_back(self, simulator: Simulator) -> None:
         """Restores the simulator; couplings that were made since are dropped.
@@ -87,10 +90,21 @@ class SimulatorState:
         d.arrays.restore(self._arrays)
         d.contacts, d.previous = (_contact_arrays(saved) for saved in (self._contacts, self._previous))
         simulator._workspace = _copied(self._workspace)
-        for law, saved in zip(simulator.joint_laws, self._laws, strict=True):
+        for law, saved in zip(_laws(simulator), self._laws, strict=True):
             for field in fields(law):
                 setattr(law, field.name, getattr(saved, field.name))
+        for joint, effort in zip(_body_joints(simulator), self._efforts, strict=True):
+            joint.effort[:] = effort
         self._numbers.give_back(simulator)
+
+
+def _laws(simulator: Simulator) -> list[Any]:
+    """The laws of joints, and those of motors that act by rows of their own."""
+    return [*simulator.joint_laws, *motor_laws(simulator._controllers)]
+
+
+def _body_joints(simulator: Simulator) -> list[StartedJoint]:
+    return [each for each in simulator._controllers if isinstance(each, StartedJoint)]
 
 
 def _copied(workspace: Any) -> Any:

@@ -232,9 +232,8 @@ class SimulationDrawing:
             canvas.line(name, [s * start, s * place[body]], s * _BONE_WIDTH, BONE)
 
     def _deformables(self, canvas: Canvas) -> None:
-        a = self._simulator.dynamics.arrays
         for t, tree in self._meshes:
-            vertices = tree.model.positions(a.q[a.tree_q[t] : a.tree_q[t + 1]])
+            vertices = self._simulator.deformed(t)
             canvas.mesh(tree.name, *_HERE, vertices / self._scale, tree.model.drawn, FREE)
 
     def _shape(

@@ -92,8 +92,7 @@ class GuidedWorld:
         self.simulator, self.mechanism, self.friction = simulator, mechanism, friction
         self.period = simulator.period
         self._body, self._origin = simulator.world.number(tool), np.asarray(origin, dtype=float)
-        arrays = simulator.dynamics.arrays
-        start = int(arrays.tree_v[arrays.body_tree[self._body]])
+        start = simulator.dynamics.columns(body=self._body).start
         self._linear, self._angular = slice(start, start + 3), slice(start + 3, start + 6)
         self._weight = mechanism.mass * -np.array(simulator.world.gravity)
         self._elongation, self._load = np.zeros(3), 0.0

@@ -272,9 +272,7 @@ class _GivenMotion:
     """Replaces inertia and free velocity of a body by the device's, as a coupling of a simulator."""
 
     def __init__(self, dynamics: WorldDynamics, body: int) -> None:
-        tree = int(dynamics.arrays.body_tree[body])
-        first = int(dynamics.arrays.tree_v[tree])
-        self._block, self._goal = dynamics.arrays.A[tree], dynamics.arrays.v_star[first : first + 6]
+        self._block, self._goal = dynamics.free_motion(body)
         self.inertia, self.velocity = np.eye(3), np.zeros(3)
 
     def add(self, period: float) -> None:

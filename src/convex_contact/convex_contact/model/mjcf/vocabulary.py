@@ -108,6 +108,7 @@ NOTED_ATTRIBUTES: dict[str, frozenset[str]] = {
     "geom": _words("solimp solmix solref"),
     "pair": _words("solimp solref solreffriction"),
     "body": _words("sleep"),
+    "mesh": _words("maxhullvert"),
 }
 for _kind in ("fixed", "spatial", "default/tendon"):
     NOTED_ATTRIBUTES[_kind] = NOTED_ATTRIBUTES["joint"]
@@ -127,7 +128,7 @@ IGNORED_ATTRIBUTES: dict[str, frozenset[str]] = {
     "freejoint": _words("group"),
     "geom": _words("castshadow hfield material user fluidcoef fluidshape fitscale"),
     "site": _words("group material mesh rgba size type user"),
-    "mesh": _words("content_type face material maxhullvert normal smoothnormal texcoord"),
+    "mesh": _words("content_type face material normal smoothnormal texcoord"),
     "pair": _words("name"),
     "exclude": _words("name"),
     "actuator": _words("group lengthrange nsample interp user"),
