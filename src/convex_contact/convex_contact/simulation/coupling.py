@@ -170,7 +170,9 @@ class CouplingTerms(NamedTuple):
     pose_error: np.ndarray
     twist: np.ndarray
 
-    stretch = RenamedMember("pose_error")  # type: ignore[misc]
+
+# outside the class, where type checkers would take it for a field
+setattr(CouplingTerms, "stretch", RenamedMember("pose_error"))  # noqa: B010
 
 
 class Coupling:
