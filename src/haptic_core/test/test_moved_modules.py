@@ -28,3 +28,10 @@ def test_passivity_is_in_the_mathematics_that_libraries_share() -> None:
     with pytest.warns(DeprecationWarning, match=r"haptic_core\.passivity\.Port has moved; use haptic_math\.passivity"):
         from haptic_core.passivity import Port
     assert Port.__module__ == "haptic_math.passivity"
+
+
+def test_old_name_of_the_observer_check_warns() -> None:
+    from haptic_core import sampled_wall
+
+    with pytest.warns(DeprecationWarning, match=r"sampled_wall\.says_passive has moved; use .*is_observed_passive"):
+        assert sampled_wall.says_passive is sampled_wall.is_observed_passive
