@@ -35,7 +35,7 @@ class Numbers:
     Attributes:
         approximation: Name of the contact approximation.
         iterations: Number of iterations.
-        converged, reason: Whether the optimisation converged, and why it ended.
+        converged, reason: Convergence of the optimisation, and the reason of its end.
         costs: Cost before the first and after each iteration.
         distance_from_target: Distance of the ball from the target at the end [m].
         speed_at_the_end: Speed of the ball at the end [m/s].
@@ -57,10 +57,10 @@ class Numbers:
 
 
 def problem_of(run: ContactRun) -> tuple[Push, Trajectory]:
-    """The problem that a run's node has solved, solved again.
+    """Solves the problem of a run's node again.
 
     Raises:
-        HapticError: the run's world is another one, or its steps are not those that were optimised.
+        HapticError: The run's world is another one, or its steps are not those that were optimised.
     """
     if run.parameters["world"] != "convex_contact.pushing_arm:arm_pushes_ball":
         raise HapticError(f"the report needs the world of arm_pushes_ball, the run has {run.parameters['world']}")
@@ -73,7 +73,7 @@ def problem_of(run: ContactRun) -> tuple[Push, Trajectory]:
 
 
 def in_words(found: Sequence[Touch]) -> str:
-    """A contact sequence."""
+    """Describes a contact sequence."""
     names = {HAND: "hand"}
     return "; ".join(
         f"{' and '.join(names.get(body, body) for body in touch.bodies)} {1e3 * PERIOD * touch.first:.0f} to "
@@ -85,7 +85,7 @@ def in_words(found: Sequence[Touch]) -> str:
 def optimisation_claims(
     problem: Push, costs: np.ndarray, states: np.ndarray, inputs: np.ndarray, found: Sequence[Touch]
 ) -> Claims:
-    """Claims about any solution."""
+    """Makes the claims about any solution: costs (k,), states (n, s) and inputs (n, joints) [N m]."""
     path, speed = problem.ball_path(states)
     start, left = (float(np.linalg.norm(problem.target - path[k, :2])) for k in (0, -1))
     effort = float(np.abs(inputs).max())
@@ -110,7 +110,7 @@ def optimisation_claims(
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     name, run = next(iter(runs_of(bags).items()))
     problem, solved = problem_of(run)
     found = touches(problem.system, solved)
@@ -155,7 +155,7 @@ def draw(
     problem: Push, costs: np.ndarray, states: np.ndarray, inputs: np.ndarray, found: Sequence[Touch],
     others: Mapping[str, np.ndarray] | None = None,
 ) -> Figure:  # fmt: skip
-    """Keypoints, cost, efforts; `others` are costs by name, drawn beside."""
+    """Draws the motion, the cost over iterations, beside it `others` by name, and the efforts."""
     iterations = [Curve(np.arange(len(costs)), costs, "the library's derivatives", {"marker": "o", "markersize": 4})]
     for name, values in (others or {}).items():
         crosses = {"linestyle": "--", "marker": "x", "markersize": 5}
@@ -185,7 +185,7 @@ def draw(
 
 
 def _draw_motion(axes: Axes, problem: Push, states: np.ndarray, plane: list[int]) -> None:
-    """Paths of ball and hand in a plane of two coordinates, with ball and arm at five instants, and the target."""
+    """Draws the paths of ball and hand in a plane of two coordinates, five instants, and the target."""
     path, points = problem.ball_path(states)[0], problem.arm_points(states)
     target = np.array((*problem.target, path[0, 2]))[plane]
     axes.plot(*path[:, plane].T, color="tab:blue", label="ball")

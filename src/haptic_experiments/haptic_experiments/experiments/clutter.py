@@ -17,7 +17,7 @@ from convex_contact import ConvergenceError, World
 from convex_contact.model.world_source import open_world
 from convex_contact.simulation.run_statistics import RunStatistics, run_statistics
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.contact import ContactRun, curve, runs_of
+from haptic_experiments.kit.contact import ContactRun, curve, runs_of, swept
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 from haptic_launch.experiments import share
@@ -35,7 +35,7 @@ WEIGHT = 0.5235987755982989 * 9.81
 
 
 def spheres(stiffness: float = STIFFNESS) -> World:
-    """Forty spheres over the box; surfaces are twice as stiff as a contact of two."""
+    """Makes the world of forty spheres over the box, whose surfaces are twice as stiff as a contact [N/m]."""
     folder = Path(share()) / "config" / "worlds"
     return open_world("clutter_spheres", {"materials.surface.stiffness": 2.0 * stiffness}, folder)
 
@@ -90,7 +90,7 @@ class SweepNumbers:
 
     @classmethod
     def of(cls, found: RunStatistics) -> SweepNumbers:
-        """Leaves out times and series."""
+        """Selects the numbers that are the same on every machine."""
         return cls(found.iterations, found.condition, found.penetration, found.median_penetration)
 
 
@@ -151,7 +151,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     runs = runs_of(bags)
     numbers = {name: measure(run) for name, run in runs.items()}
     by_period = {
@@ -164,9 +164,9 @@ def analyse(bags: dict[str, Bag]) -> Report:
     }
     tolerances = {name: _late_and_early(of[PERIOD].tolerance) for name, of in by_period.items()}
     claims = Claims()
-    _judge_time(claims, numbers)
-    _judge_periods(claims, by_period, tolerances)
-    _judge_stiffnesses(claims, by_stiffness)
+    _claim_time(claims, numbers)
+    _claim_periods(claims, by_period, tolerances)
+    _claim_stiffnesses(claims, by_stiffness)
     made = Numbers(numbers, _means(by_period), _means(by_stiffness), tolerances)
     costs = [f"{n.replace('_', ' ')} {1e3 * of[STIFFNESS].step_time:.2f} ms" for n, of in by_stiffness.items()]
     caption = f"{_CAPTION} CPU time per step at {PERIOD:g} s and {STIFFNESS:g} N/m: {', '.join(costs)}."
@@ -186,7 +186,7 @@ def _late_and_early(tolerance: np.ndarray) -> Stages:
     return Stages(float(np.nanmax(tolerance[:third])), float(np.nanmean(tolerance[-third:])))
 
 
-def _judge_time(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
+def _claim_time(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
     text = (
         "More iterations and worse condition while the objects collide, and the reverse for SAP's condition (Fig. 15)."
     )
@@ -194,11 +194,8 @@ def _judge_time(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
     if not {"lagged", "similar", "sap"} <= known.keys():
         claims.say(text, unless="no run of SAP, Lagged and Similar with condition numbers")
         return
-    falls = all(
-        stages.early > stages.late
-        for name in ("lagged", "similar")
-        for stages in (known[name].iterations, known[name].condition)
-    )
+    two = [known[name] for name in ("lagged", "similar")]
+    falls = all(stages.early > stages.late for n in two for stages in (n.iterations, n.condition))
     claims.say(
         text,
         "; ".join(
@@ -209,17 +206,17 @@ def _judge_time(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
         falls and known["sap"].condition.late > known["sap"].condition.early,
     )
     if "lagged_regularized" in known:
-        (work, one), (less, other) = (
-            (known[name].iterations.early, known[name].condition.early) for name in ("lagged", "lagged_regularized")
-        )
+        lagged, regularized = known["lagged"], known["lagged_regularized"]
+        work, less = lagged.iterations.early, regularized.iterations.early
+        condition, lower = lagged.condition.early, regularized.condition.early
         claims.say(
             "The regularised tolerance (26) saves Lagged iterations and condition while they collide (Fig. 15).",
-            f"iterations {work:.1f} and {less:.1f}, condition {one:.1e} and {other:.1e}",
-            less < work and other < one,
+            f"iterations {work:.1f} and {less:.1f}, condition {condition:.1e} and {lower:.1e}",
+            less < work and lower < condition,
         )
 
 
-def _judge_periods(claims: Claims, sweeps: Sweeps, tolerances: Mapping[str, Stages]) -> None:
+def _claim_periods(claims: Claims, sweeps: Sweeps, tolerances: Mapping[str, Stages]) -> None:
     short, long = PERIODS[0], PERIODS[-1]
     ratio = {name: of[long].condition / of[short].condition for name, of in sweeps.items()}
     work = {name: of[long].iterations / of[short].iterations for name, of in sweeps.items()}
@@ -245,7 +242,7 @@ def _judge_periods(claims: Claims, sweeps: Sweeps, tolerances: Mapping[str, Stag
     )  # fmt: skip
 
 
-def _judge_stiffnesses(claims: Claims, sweeps: Sweeps) -> None:
+def _claim_stiffnesses(claims: Claims, sweeps: Sweeps) -> None:
     converged = {(name, k): s for name, of in sweeps.items() for k, s in of.items() if s is not FAILED}
     failed = [f"{name} at {k:g} N/m" for name, of in sweeps.items() for k, s in of.items() if s is FAILED]
     off = {where: abs(s.median_penetration * where[1] / WEIGHT - 1.0) for where, s in converged.items()}
@@ -264,14 +261,16 @@ def _judge_stiffnesses(claims: Claims, sweeps: Sweeps) -> None:
         f"not {', '.join(failed)}" if failed else f"{sum(map(len, sweeps.values()))} runs of {DURATION:g} s",
         not failed,
     )
-    claims.say(
+    claims.each(
         "Up to steel's stiffness the iterations grow by 20 % at most (Fig. 19).",
-        "; ".join(
-            f"{name}: {of[soft].iterations:.1f}, {of[STIFFNESS].iterations:.1f} and {of[hard].iterations:.1f} at "
-            f"{soft:g}, {STIFFNESS:g} and {hard:g} N/m"
+        [
+            (
+                f"{name}: {of[soft].iterations:.1f}, {of[STIFFNESS].iterations:.1f} and {of[hard].iterations:.1f} at "
+                f"{soft:g}, {STIFFNESS:g} and {hard:g} N/m",
+                of[STIFFNESS].iterations < 1.2 * of[soft].iterations,
+            )
             for name, of in sweeps.items()
-        ),
-        all(of[STIFFNESS].iterations < 1.2 * of[soft].iterations for of in sweeps.values()),
+        ],
     )
 
 
@@ -295,23 +294,13 @@ def _figure(runs: Mapping[str, ContactRun], by_period: Sweeps, by_stiffness: Swe
     for name, of in by_period.items():
         values = of[PERIOD].tolerance
         tolerance.append(curve(name, name, PERIOD * np.arange(1, len(values) + 1), values, linewidth=0.7))
-    dashed = {"color": "black", "linestyle": "--"}
-    tolerance.append(Curve(np.array([0.0, DURATION]), np.full(2, STICTION_TOLERANCE), style=dashed))
+    dashed: dict[str, Any] = {"color": "black", "linestyle": "--"}
+    tolerance.append(Curve.level(np.array([0.0, DURATION]), STICTION_TOLERANCE, **dashed))
     stiffness, log = np.array(STIFFNESSES), {"yscale": "log"}
 
     def over(sweeps: Sweeps, x: str, key: str, y: str, title: str, *more: Curve, factor: float = 1.0) -> Panel:
-        """A number of the runs over what is swept."""
-        lines = [
-            curve(
-                name,
-                name,
-                np.array(list(of)),
-                np.array([factor * getattr(s, key) for s in of.values()]),
-                marker="o",
-                markersize=4,
-            )
-            for name, of in sweeps.items()
-        ]
+        """Draws a number of the runs over the swept quantity x."""
+        lines = [swept(name, name, {x: factor * getattr(s, key) for x, s in of.items()}) for name, of in sweeps.items()]
         scale = {"xscale": "log", "yscale": "log" if key in ("condition", "penetration") else "linear"}
         return Panel(y, [*lines, *more], x, scale, title=title, legend=None)
 

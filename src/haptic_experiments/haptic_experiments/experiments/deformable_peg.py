@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 
 from convex_contact.scenes.peg import Peg, caging
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.contact import ContactRun
+from haptic_experiments.kit.contact import ContactRun, report_of
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report, key
 from haptic_experiments.kit.signals import Counts, Percentiles
@@ -71,13 +72,12 @@ class Numbers:
 
 
 def peg_force(run: ContactRun, *fingers: str) -> np.ndarray:
-    """Sum of the normal forces of fingers on the peg (n,) [N]."""
-    peg, own = run.body("peg"), np.array([name.split("/")[0] in fingers for name in run.names])
-    return np.array([c.normal_force[(c.body == peg).any(axis=1) & own[c.body].any(axis=1)].sum() for c in run.contacts])
+    """Sums the normal forces of fingers on the peg (n,) [N]."""
+    return run.normal_force_on(run.body("peg"), np.array([name.split("/")[0] in fingers for name in run.names]))
 
 
 def wall(run: ContactRun, scene: Peg, finger: str) -> tuple[np.ndarray, np.ndarray]:
-    """Stations (m,) [m] and displacements (n, m) [m] of a finger's gripping wall."""
+    """Returns stations (m,) [m] and displacements (n, m) [m] of a finger's gripping wall."""
     return scene.wall_displacement(finger, run.names, run.position, run.orientation)
 
 
@@ -111,14 +111,19 @@ def measure(run: ContactRun, scene: Peg) -> Numbers:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     runs = {name: ContactRun.from_bag(bag, NAMESPACE) for name, bag in bags.items()}
-    scenes = {name: run.scene(SCENE, Peg) for name, run in runs.items()}
-    numbers = {name: measure(run, scenes[name]) for name, run in runs.items()}
-    first = next(iter(runs))
-    run, scene, entry = runs[first], scenes[first], numbers[first]
+    first = next(iter(runs.values()))
+
+    def measured(run: ContactRun) -> Numbers:
+        return measure(run, run.scene(SCENE, Peg))
+
+    return report_of(runs, measured, _claims, lambda: _figure(first, first.scene(SCENE, Peg)), _CAPTION)
+
+
+def _claims(claims: Claims, numbers: dict[str, Numbers]) -> None:
+    entry = next(iter(numbers.values()))
     step, candidates, bearing = entry.step_time, entry.candidates, entry.bearing_contacts
-    claims = Claims()
     claims.say(
         "The arm is teleoperated, and places the rigid cylinder into the rigid holder.",
         f"lifted by {1e3 * entry.lift:.0f} mm (more than {1e3 * LIFTED:g} mm); at the end its foot is "
@@ -143,7 +148,6 @@ def analyse(bags: dict[str, Bag]) -> Report:
         f"candidates: {candidates.largest} and {candidates.mean:.1f}; contacts that bear: at most "
         f"{bearing.largest}, {bearing.mean:.1f} while the peg is lifted",
     )
-    return Report({"runs": numbers}, claims, lambda: _figure(run, scene), _CAPTION, {"contact": run.parameters})
 
 
 _CAPTION = (
@@ -154,9 +158,9 @@ _CAPTION = (
 
 def _figure(run: ContactRun, scene: Peg) -> Figure:
     place = run.position[:, run.body("peg")]
-    dotted = {"color": "black", "linewidth": 0.6, "linestyle": ":"}
-    whole, wide = run.time[[0, -1]], {"linewidth": 1.5}
-    holder, paper = (Curve(whole, np.full(2, 1e3 * value), style=dotted) for value in (scene.holder, PAPER_STEP))
+    dotted: dict[str, Any] = {"color": "black", "linewidth": 0.6, "linestyle": ":"}
+    holder, paper = (Curve.level(run.time, 1e3 * value, **dotted) for value in (scene.holder, PAPER_STEP))
+    wide = {"linewidth": 1.5}
     peg = [
         Curve(run.time, 1e3 * (place[:, 2] - 0.5 * scene.length), "height of the foot", wide),
         Curve(run.time, 1e3 * place[:, 1], "along the path to the holder", wide),
@@ -179,7 +183,7 @@ def _figure(run: ContactRun, scene: Peg) -> Figure:
 
 
 def _draw_cage(axes: Axes, run: ContactRun, scene: Peg, k: int) -> None:
-    """The walls from above, in the axes of the fingers' mounts."""
+    """Draws the walls from above, in the axes of the fingers' mounts."""
     opening = 0.5 * np.linalg.norm(run.position[k, run.body("left/mount")] - run.position[k, run.body("right/mount")])
     for finger, sign in (("left", 1.0), ("right", -1.0)):
         stations, moved = wall(run, scene, finger)

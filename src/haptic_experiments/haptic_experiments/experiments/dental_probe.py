@@ -1,8 +1,8 @@
 """Report of the probe on a tooth: contact, wall and friction node on the TAU device.
 
-Beside the run stands the same physics in one process (`kit.wall_friction`): wall and friction as one compiled step,
-and the in-process graph of the nodes, whose difference from the run is the effect of the messages. A third graph slides
-with the same hand on a flat wall that stands still: the effect of turning planes is seen against it.
+The run is compared with three single-process references (`kit.wall_friction`). In one, wall and friction are one
+compiled step. Another is the in-process graph of the nodes; its difference from the run is the effect of the messages.
+The third slides with the same hand on a flat wall that stands still; it shows the effect of turning planes.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from haptic_experiments.kit.probing import (
 from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.wall_friction import WallFriction, stability_claim
 
-#: how far the tip may be from the groove's line while it slides there: sideways, and in depth [m]
+#: largest distance of the sliding tip from the groove's line: sideways, and in depth [m]
 SIDEWAYS, DEEP = 1.0e-4, 1.0e-4
-#: torques from tick to tick, and lines of the push at rest, may be so many times those of a flat wall
+#: largest ratio to a flat wall, of torque changes from tick to tick and of lines of the normal force at rest
 JERK = 2.0
 #: fraction of the ticks in which both flanks are in contact while the tip rests in the groove
 BOTH = 0.95
-#: energy that may have been given to the tool at any time [J]: a thousandth of what the hand puts in
+#: largest energy that the tool may have got at any time [J], a thousandth of the hand's
 GIVEN = 1e-5
-#: how far the tool may be from that of one implicit step, in the groove [m]
+#: largest distance of the tool from that of one implicit step, in the groove [m]
 APART = 2.0e-4
 
 
@@ -99,7 +99,7 @@ class Numbers(ComposedNumbers):
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     numbers: dict[str, Numbers] = {}
     claims = Claims()
     runs: dict[str, tuple[Probing, np.ndarray]] = {}
@@ -140,18 +140,16 @@ def analyse(bags: dict[str, Bag]) -> Report:
 
 
 def _claims(claims: Claims, name: str, n: Numbers, stiffness: float) -> None:
-    """Adds the claims of one run; stiffness is that of its friction [N/m]."""
+    """Adds the claims on one run; stiffness is that of its friction [N/m]."""
     split, slides = n.against_split, n.groove
     if n.mode == "lockstep" and not n.delay:
         same = {"tool [m]": split.motion, "push [N]": split.push, "friction [N]": split.friction}
         claims.identical(f"The nodes do what one process does, bit for bit ({name}).", same)
-    rebounds = [f"it comes with {tap.speed:.4f} m/s and leaves with {tap.rebound:.4f} m/s" for tap in n.taps]
-    claims.say(
-        f"A tapped cusp stops the probe, which leaves slower than it came ({name}).",
-        "; ".join(rebounds),
-        all(0.0 < tap.rebound < tap.speed for tap in n.taps),
-        unless="" if n.taps else "no tap",
-    )
+    rebounds = [
+        (f"it comes with {t.speed:.4f} m/s and leaves with {t.rebound:.4f} m/s", 0.0 < t.rebound < t.speed)
+        for t in n.taps
+    ]
+    claims.each(f"A tapped cusp stops the probe, which leaves slower than it came ({name}).", rebounds, unless="no tap")
     farthest = {}
     if slides:
         farthest["sideways [µm]"] = (1e6 * max(found.sideways for found in slides.values()), 1e6 * SIDEWAYS)

@@ -21,28 +21,22 @@ from haptic_experiments.kit.touch_numbers import LASTING, Limits, Numbers, Pushe
 from haptic_experiments.kit.touch_process import Touch, TouchScene
 from haptic_experiments.kit.touch_run import VIBRATION, TouchRun, spectrum
 
-#: fraction by which displacement and dissipation may differ from the reference's
+#: largest relative difference of displacement and dissipation from the reference
 SHARE = 0.05
-#: friction may vary so from tick to tick while the tool is pressed: counts of the encoders through its damping [N]
+#: largest variation of the friction from tick to tick at a pressed tool, by the encoders' counts [N]
 CHATTER = 0.1
-#: a body has been pushed when it has gone so far [m]
+#: least path of a body that has been pushed [m]
 MOVED = 1e-3
-#: of the ticks of a realtime run may be missed
+#: largest fraction of missed ticks in realtime
 MISSED = 0.01
-#: energy that bodies may get beyond what the tool gives, and that friction takes where the tool has slid at all [J]
+#: largest energy of bodies that the tool does not give, and least energy that friction takes in a slide [J]
 UNACCOUNTED, SLID = 1e-6, 1e-3
-#: momentum that may be unaccounted for: the solver's 1e-5 of what 1 kg gets by its weight in a tick [N s]
+#: largest momentum unaccounted for: the solver's 1e-5 of the momentum that 1 kg gets by its weight in a tick [N s]
 MOMENTUM = 1e-7
 
 
-# ---- what is measured -----------------------------------------------------------------------------------
-
-
-# ---- the report -----------------------------------------------------------------------------------------
-
-
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     numbers: dict[str, Numbers] = {}
     claims = Claims()
     drawn: dict[str, tuple[TouchRun, Touch]] = {}
@@ -74,7 +68,7 @@ def _claims(claims: Claims, name: str, run: TouchRun, n: Numbers, *, compares: b
         about="momentum unaccounted for:",
         unless="" if run.mode == "lockstep" else "not in lockstep",
     )
-    _body_claims(claims, name, n.bodies, limits)
+    _claim_bodies(claims, name, n.bodies, limits)
     claims.below(
         f"At fixed bodies and by the box's side the tool moves as in one implicit step ({name}).",
         1e3 * implicit.held.motion,
@@ -82,7 +76,7 @@ def _claims(claims: Claims, name: str, run: TouchRun, n: Numbers, *, compares: b
         "mm",
         about=f"let go {1e3 * implicit.let_go:.2f} mm apart, the wall throws it; else at most",
     )
-    _rest_claims(claims, name, n)
+    _claim_rest(claims, name, n)
     claims.say(
         f"Sticking and sliding change no more often than in one implicit step ({name}).",
         f"{changes.run} changes that last {1e3 * LASTING:g} ms while leaning and dragging, implicit "
@@ -102,13 +96,13 @@ def _claims(claims: Claims, name: str, run: TouchRun, n: Numbers, *, compares: b
         f"(the first limit {AFTER_DATA}):",
         unless="" if other.dissipated > SLID else "the tool did not slide",
     )
-    _margin_claim(claims, name, n.margins)
+    _claim_margins(claims, name, n.margins)
     if run.mode == "realtime":
         text = f"In realtime at most {100 * MISSED:g} % of the ticks are missed ({name})."
         claims.say(text, f"{100 * n.missed:.2f} %", n.missed <= MISSED)
 
 
-def _body_claims(claims: Claims, name: str, bodies: dict[str, Pushed], limits: Limits) -> None:
+def _claim_bodies(claims: Claims, name: str, bodies: dict[str, Pushed], limits: Limits) -> None:
     if box := bodies.get("box"):
         claims.below(
             f"A pushed box moves as in one implicit step ({name}).",
@@ -130,7 +124,7 @@ def _body_claims(claims: Claims, name: str, bodies: dict[str, Pushed], limits: L
         )
 
 
-def _rest_claims(claims: Claims, name: str, n: Numbers) -> None:
+def _claim_rest(claims: Claims, name: str, n: Numbers) -> None:
     rest, plain = n.rest, n.plain_wall
     if rest is None or plain is None:
         return
@@ -159,7 +153,7 @@ def _rest_claims(claims: Claims, name: str, n: Numbers) -> None:
         claims.say(f"{text} ({name}).", f"{1e3 * (found or 0.0):.3f} mm, {wall}", shown)
 
 
-def _margin_claim(claims: Claims, name: str, found: Margins) -> None:
+def _claim_margins(claims: Claims, name: str, found: Margins) -> None:
     light = {kind: lightest(values) for kind, values in found.pushed.items()}
     words = {kind: f"{1e3 * mass:g} g" if np.isfinite(mass) else "no mass" for kind, mass in light.items()}
     made = found.pushed["bodies taken for fixed"][f"{MASSES[-1]:g}"]
@@ -187,14 +181,13 @@ def _figure(runs: dict[str, tuple[TouchRun, Touch]], bag: Bag, numbers: dict[str
     for name, (run, implicit) in runs.items():
         _curves(curves, name, run, implicit)
         if rest := numbers[name].rest:
-            count = np.full(2, 1e6 * rest.count)
-            ends = np.array([1.0, 500.0])
-            curves["rest"].append(Curve(ends, count, "one count", {"color": "black", "linestyle": "--"}))
+            dashed: dict[str, Any] = {"color": "black", "linestyle": "--"}
+            curves["rest"].append(Curve.level(np.array([1.0, 500.0]), 1e6 * rest.count, "one count", **dashed))
     depths = []
     for name in runs:
         for kind, values in numbers[name].margins.pressed.items():
-            kept = {1e3 * float(mass): 1e3 * found.depth for mass, found in values.items() if found}
-            depths.append(Curve(np.array(list(kept)), np.array(list(kept.values())), kind, {"marker": "o"}))
+            known = {1e3 * float(mass): 1e3 * found.depth for mass, found in values.items() if found}
+            depths.append(Curve(np.array(list(known)), np.array(list(known.values())), kind, {"marker": "o"}))
     small = {"loc": "upper left", "fontsize": 7}
     rows: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("tool", "tool [mm]", {}),

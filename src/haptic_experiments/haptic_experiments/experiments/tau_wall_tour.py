@@ -64,8 +64,8 @@ class Numbers:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
-    return tau.wall_report(bags, measure, _judge, _figure, _CAPTION)
+    """Makes the report of one or more bags of the experiment."""
+    return tau.wall_report(bags, measure, _claims, _figure, _CAPTION)
 
 
 def measure(run: WallRun) -> Numbers:
@@ -73,7 +73,7 @@ def measure(run: WallRun) -> Numbers:
     return Numbers(measure_slides(run), borders(run))
 
 
-def _judge(claims: Claims, run: WallRun, n: Numbers) -> None:
+def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
     crossing_claim(claims, run, n.borders)
     border_claim(claims, run, n.borders)
     slide_claim(claims, run, n.sliding.slides)
@@ -81,10 +81,10 @@ def _judge(claims: Claims, run: WallRun, n: Numbers) -> None:
 
 
 def jumps(run: WallRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Change of effort and force about each tick of the slides.
+    """Measures the change of effort and force about each tick of the slides.
 
     Returns:
-        Ticks' indices (m,), whether the operating point changes there (m,), and the jumps (m, 2): the largest change of
+        Ticks' indices (m,), flags of a change of the operating point (m,), and the jumps (m, 2): the largest change of
         a joint's effort [N m] and the change of the walls' force on the tool [N], each the mean of the next `WINDOW`
         ticks less that of the last.
     """
@@ -119,7 +119,7 @@ def borders(run: WallRun) -> Borders:
 
 
 def crossing_claim(claims: Claims, run: WallRun, found: Borders) -> None:
-    """Adds: the tool is in all nine subspaces of the paper's plane."""
+    """Adds the claim that the tool is in all nine subspaces of the paper's plane."""
     p, count = run.parameters, len(found.operating_points)
     per_axis = len(p["wall_normals"]) == 3 and p["per_axis"] in (0, 3)
     other = p["scheme"] == "sopc" or p["controller_file"] or not per_axis
@@ -132,7 +132,7 @@ def crossing_claim(claims: Claims, run: WallRun, found: Borders) -> None:
 
 
 def border_claim(claims: Claims, run: WallRun, found: Borders) -> None:
-    """Adds: switched gains jump at the borders, interpolated ones do not."""
+    """Adds the claim that switched gains jump at the borders, and that interpolated ones do not."""
     switched = run.parameters["scheme"] == "mopc"
     text = (
         f"Switching between operating points (the paper's MOPC) jumps at the borders ({run.name})."

@@ -32,6 +32,12 @@ class Curve:
     label: str = ""
     style: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def level(cls, x: np.ndarray, value: float, label: str = "", **style: Any) -> Curve:
+        """Makes a horizontal line at a value, from the first to the last entry of x (n,); empty without entries."""
+        ends = x[[0, -1]] if len(x) else np.zeros(0)
+        return cls(ends, np.full(len(ends), value), label, style)
+
 
 @dataclass(frozen=True)
 class Panel:

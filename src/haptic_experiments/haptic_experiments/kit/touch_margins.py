@@ -87,11 +87,11 @@ def _played(play: Callable[[], Touch], part: slice) -> Played | None:
 
 
 def lightest(found: Masses) -> float:
-    """The lightest mass down to which contact is kept in all [kg]; infinite if not even the heaviest's is."""
-    kept = float("inf")
+    """Finds the lightest mass down to which contact is kept [kg]; infinite if that of the heaviest is lost."""
+    lightest_kept = float("inf")
     for mass in MASSES:
-        numbers = found[f"{mass:g}"]
-        if numbers is None or numbers.contact < KEPT:
+        played = found[f"{mass:g}"]
+        if played is None or played.contact < KEPT:
             break
-        kept = mass
-    return kept
+        lightest_kept = mass
+    return lightest_kept

@@ -41,7 +41,7 @@ class PushSettings(BaseModel):
     differences: bool = Field(default=True, description="also with derivatives by differences")
 
     def problem(self) -> Push:
-        """What is solved."""
+        """Makes the problem of these arguments."""
         names = ("target_x", "target_y", "effort_limit", "stiffness", "friction", "approximation", "stiction_tolerance")
         return push(**{name: getattr(self, name) for name in names})
 
@@ -51,15 +51,15 @@ class Optimisation:
     """One optimisation.
 
     Attributes:
-        settings: of the study.
-        differences: derivatives are central differences of the same steps.
+        settings: Settings of the study.
+        differences: Derivatives are central differences of the same steps.
     """
 
     settings: PushSettings
     differences: bool
 
     def run(self) -> dict[str, np.ndarray]:
-        """Motion, costs, and the processor time of each iteration and of a linearisation [s]."""
+        """Solves the problem: motion, costs, processor time of each iteration and of a linearisation [s]."""
         problem, settings = self.settings.problem(), self.settings
         if self.differences:
             system = problem.system
@@ -79,7 +79,6 @@ class Optimisation:
         times = [time.process_time()]
 
         def note(number: int, iteration: Iteration) -> None:
-            del number, iteration
             times.append(time.process_time())
 
         found = problem.solve(max_iterations=settings.max_iterations, tolerance=settings.tolerance, report=note)
@@ -103,12 +102,12 @@ class PushMetrics:
     """Numbers of metrics.json.
 
     Attributes:
-        iterations, converged: Of the optimisation.
-        costs: At the first guess and after each iteration.
-        largest_gradient: Of the cost by an effort, before each iteration and at the end [1/(N m)].
+        iterations, converged: Number of iterations of the optimisation, and its convergence.
+        costs: Cost at the first guess and after each iteration.
+        largest_gradient: Largest gradient of the cost by an effort, before each iteration and at the end [1/(N m)].
         gradient_error: Largest relative error of the gradient against central differences.
         touches: Contacts of the bodies over the time.
-        costs_with_differences: As costs, with derivatives by differences; None without.
+        costs_with_differences: Costs with derivatives by differences; None without.
     """
 
     iterations: int
@@ -121,7 +120,7 @@ class PushMetrics:
 
 
 def gradient_errors(problem: Push, inputs: np.ndarray) -> np.ndarray:
-    """Relative errors of the cost's gradient along random directions, against central differences."""
+    """Computes relative errors of the cost's gradient along random directions, against central differences."""
     system, cost, start = problem.system, problem.cost, problem.system.start
     states, _ = simulate(system, cost, start, inputs)
     gradient, random, out = cost_gradient(system, cost, states, inputs), np.random.default_rng(1), []
@@ -134,7 +133,7 @@ def gradient_errors(problem: Push, inputs: np.ndarray) -> np.ndarray:
 
 
 def tasks(settings: PushSettings) -> Mapping[str, Optimisation]:
-    """One, or two."""
+    """Makes the task with derivatives, and the one with differences if the settings have it."""
     chosen = {"derivatives": Optimisation(settings, False)}
     if settings.differences:
         chosen["differences"] = Optimisation(settings, True)
@@ -142,7 +141,7 @@ def tasks(settings: PushSettings) -> Mapping[str, Optimisation]:
 
 
 def report(settings: PushSettings, results: Results, directory: Path) -> StudyReport:
-    """Costs, contacts, times, claims."""
+    """Makes the report: costs, contacts, times, claims."""
     del directory
     problem, own = settings.problem(), results["derivatives"]
     costs, states, inputs = own["costs"], own["states"], own["inputs"]
