@@ -48,7 +48,7 @@ __all__ = ["ResultTable", "Results", "Study", "StudyReport", "Task", "load_study
 
 Results = dict[str, dict[str, np.ndarray]]
 
-#: how long a scheduler may take to answer [s]
+#: longest time until a scheduler answers [s]
 PATIENCE = 10.0
 
 
@@ -174,7 +174,7 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
             yield client
         return
     count = workers or len(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory(prefix="haptics-study-") as place:
+    with tempfile.TemporaryDirectory(prefix="haptics-study-") as folder:
         # Ctrl-C goes to all processes of a terminal; workers leave it to this one
         with _handled(signal.SIGINT, signal.SIG_IGN):
             local = distributed.LocalCluster(
@@ -183,9 +183,9 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
                 processes=True,
                 memory_limit=0,
                 dashboard_address="127.0.0.1:0",  # any free port, for this machine only
-                local_directory=place,
-                scheduler_kwargs={"local_directory": place},
-                env={"TMPDIR": place},  # what tasks that are broken off leave behind goes with it
+                local_directory=folder,
+                scheduler_kwargs={"local_directory": folder},
+                env={"TMPDIR": folder},  # files of interrupted tasks are deleted with it
                 silence_logs=logging.CRITICAL,
             )
         with local, distributed.Client(local) as client:

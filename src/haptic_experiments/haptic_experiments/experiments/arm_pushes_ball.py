@@ -20,11 +20,11 @@ from haptic_experiments.kit.contact import ContactRun, runs_of
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 
-#: the ball has arrived when it is nearer to the target than this fraction of its path [-]
+#: distance of an arrived ball from the target, at most, as a fraction of its path [-]
 ARRIVED = 0.05
 #: fraction of the first guess's cost below which an optimisation ends [-]
 LOWERED = 0.1
-#: largest distance of the node's motion from the optimised one, which its solver's tolerance leaves [m]
+#: largest distance of the node's motion from the optimised one, by its solver's tolerance [m]
 PLAYED = 1e-6
 
 
@@ -190,10 +190,10 @@ def _draw_motion(axes: Axes, problem: Push, states: np.ndarray, plane: list[int]
     target = np.array((*problem.target, path[0, 2]))[plane]
     axes.plot(*path[:, plane].T, color="tab:blue", label="ball")
     axes.plot(*points[:, 2, plane].T, color="tab:orange", label="hand")
-    turn = np.linspace(0.0, 2.0 * np.pi, 49)
+    angle = np.linspace(0.0, 2.0 * np.pi, 49)
 
     def circle(center: np.ndarray, radius: float, color: str, alpha: float) -> None:
-        x, y = center[0] + radius * np.cos(turn), center[1] + radius * np.sin(turn)
+        x, y = center[0] + radius * np.cos(angle), center[1] + radius * np.sin(angle)
         axes.plot(x, y, color=color, alpha=alpha, linewidth=1.2)
 
     for k in np.linspace(0, len(states) - 1, 5).astype(int):

@@ -1,6 +1,6 @@
 """Report of the objects that fall into a box: Figs. 15 to 19 of Castro et al.
 
-The bags hold the run at one time step; the sweeps over time step and stiffness are simulated here, on spheres.
+The bags hold the run at one time step. The report simulates the sweeps over time step and stiffness, with spheres.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from convex_contact.model.world_source import open_world
 from convex_contact.simulation.run_statistics import RunStatistics, run_statistics
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun, curve, runs_of, swept
-from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.figures import DASHED, Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 from haptic_launch.experiments import share
 
@@ -28,9 +28,9 @@ NAMES = ("sap", "lagged", "similar", "lagged_regularized")
 PERIODS, STIFFNESSES = (1e-3, 2e-3, 5e-3, 1e-2), (1e5, 1e7, 1e9, 1e12)
 PERIOD, STIFFNESS, STICTION_TOLERANCE = 2e-3, 1e7, 1e-4
 DURATION, SETTLED = 3.0, 1.25
-#: m g/k of one sphere, which all that lie on the floor have, is met to 4 digits by an independent implementation
+#: largest relative error of m g/k, the depth of spheres on the floor; an independent implementation has 4 digits
 _PENETRATION = 1e-3
-#: of a sphere of the clutter, pi/6 kg [N]
+#: weight of a sphere of the clutter, pi/6 kg [N]
 WEIGHT = 0.5235987755982989 * 9.81
 
 
@@ -79,24 +79,15 @@ class RunNumbers:
     largest_residual: float
 
 
-@dataclass(frozen=True)
-class SweepNumbers:
-    """Means of a simulation of the spheres, as in `RunStatistics`; penetrations in m."""
-
-    iterations: float
-    condition: float
-    penetration: float
-    median_penetration: float
-
-    @classmethod
-    def of(cls, found: RunStatistics) -> SweepNumbers:
-        """Selects the numbers that are the same on every machine."""
-        return cls(found.iterations, found.condition, found.penetration, found.median_penetration)
+#: numbers of `RunStatistics` that are the same on every machine; penetrations in m
+_SWEPT = ("iterations", "condition", "penetration", "median_penetration")
+#: these numbers by approximation and by the text of what is swept; None where a step did not converge
+SweepMeans = dict[str, dict[str, dict[str, float] | None]]
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of the report, by approximation; a sweep has None where a step did not converge.
+    """Numbers of the report, by approximation.
 
     Attributes:
         runs: Numbers by run.
@@ -106,12 +97,12 @@ class Numbers:
     """
 
     runs: dict[str, RunNumbers]
-    by_period: dict[str, dict[str, SweepNumbers | None]]
-    by_stiffness: dict[str, dict[str, SweepNumbers | None]]
+    by_period: SweepMeans
+    by_stiffness: SweepMeans
     stiction_tolerance: dict[str, Stages]
 
 
-#: of a run with a step that did not converge
+#: statistics of a run with a step that did not converge
 FAILED = RunStatistics(np.nan, np.nan, np.nan, np.nan, np.nan, np.full(1, np.nan))
 Sweeps = Mapping[str, Mapping[float, RunStatistics]]
 
@@ -128,17 +119,21 @@ def sweep(name: str, period: float, stiffness: float, *, tolerances: bool = Fals
 def measure(run: ContactRun) -> RunNumbers:
     """Measures one bag."""
     end = run.time[-1]
-    early, late = (run.time > 0.0) & (run.time <= 1.0), run.time > end - 1.0
+
+    def stages(values: np.ndarray) -> tuple[float, float]:
+        return _mean(values[(run.time > 0.0) & (run.time <= 1.0)]), _mean(values[run.time > end - 1.0])
+
+    early, late = stages(run.iterations)
     settled = [c.signed_distance for c, t in zip(run.contacts, run.time, strict=True) if t > end - SETTLED]
     deep = np.concatenate([-distance[distance < 0.0] for distance in settled])
     return RunNumbers(
         iterations=Iterations(
             mean=float(run.iterations[1:].mean()),
             largest=int(run.iterations.max()),
-            early=float(run.iterations[early].mean()),
-            late=float(run.iterations[late].mean()),
+            early=early,
+            late=late,
         ),
-        condition=Stages(_mean(run.condition[early]), _mean(run.condition[late])),
+        condition=Stages(*stages(run.condition)),
         penetration=float(deep.mean()) if len(deep) else np.nan,
         median_penetration=float(np.median(deep)) if len(deep) else np.nan,
         largest_residual=float(run.residual.max()),
@@ -174,11 +169,11 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return Report(made, claims, lambda: _figure(runs, by_period, by_stiffness), caption, parameters)
 
 
-def _means(sweeps: Sweeps) -> dict[str, dict[str, SweepNumbers | None]]:
-    return {
-        name: {f"{value:g}": None if found is FAILED else SweepNumbers.of(found) for value, found in of.items()}
-        for name, of in sweeps.items()
-    }
+def _means(sweeps: Sweeps) -> SweepMeans:
+    def means(found: RunStatistics) -> dict[str, float] | None:
+        return None if found is FAILED else {name: getattr(found, name) for name in _SWEPT}
+
+    return {name: {f"{x:g}": means(found) for x, found in of.items()} for name, of in sweeps.items()}
 
 
 def _late_and_early(tolerance: np.ndarray) -> Stages:
@@ -246,7 +241,7 @@ def _claim_stiffnesses(claims: Claims, sweeps: Sweeps) -> None:
     converged = {(name, k): s for name, of in sweeps.items() for k, s in of.items() if s is not FAILED}
     failed = [f"{name} at {k:g} N/m" for name, of in sweeps.items() for k, s in of.items() if s is FAILED]
     off = {where: abs(s.median_penetration * where[1] / WEIGHT - 1.0) for where, s in converged.items()}
-    # a run in which nothing touches has no penetration, and is the worst
+    # a run without contact has no penetration (NaN) and counts as the largest error
     name, stiffness = max(off, key=lambda where: (np.isnan(off[where]), off[where]))
     worst = off[name, stiffness]
     soft, hard = STIFFNESSES[0], STIFFNESSES[-1]
@@ -294,8 +289,7 @@ def _figure(runs: Mapping[str, ContactRun], by_period: Sweeps, by_stiffness: Swe
     for name, of in by_period.items():
         values = of[PERIOD].tolerance
         tolerance.append(curve(name, name, PERIOD * np.arange(1, len(values) + 1), values, linewidth=0.7))
-    dashed: dict[str, Any] = {"color": "black", "linestyle": "--"}
-    tolerance.append(Curve.level(np.array([0.0, DURATION]), STICTION_TOLERANCE, **dashed))
+    tolerance.append(Curve.level(np.array([0.0, DURATION]), STICTION_TOLERANCE, **DASHED))
     stiffness, log = np.array(STIFFNESSES), {"yscale": "log"}
 
     def over(sweeps: Sweeps, x: str, key: str, y: str, title: str, *more: Curve, factor: float = 1.0) -> Panel:
@@ -327,6 +321,6 @@ def _figure(runs: Mapping[str, ContactRun], by_period: Sweeps, by_stiffness: Swe
                  "condition over the stiffness (Fig. 19)"),
         ],
         over(by_stiffness, "stiffness (N/m)", "penetration", "mean penetration (m)", "penetration at rest (Fig. 18)",
-             Curve(stiffness, WEIGHT / stiffness, style=dashed)),
+             Curve(stiffness, WEIGHT / stiffness, style=DASHED)),
         size=(13, 20),
     )  # fmt: skip

@@ -21,9 +21,9 @@ NAMESPACE = "/joystick"
 SCENE = "convex_contact.peg_scene:deformable_peg"
 #: mean time of a step in the paper [s], and its largest and mean number of contacts
 PAPER_STEP, PAPER_LARGEST, PAPER_MEAN = 24.5e-3, 114, 73.9
-#: a peg that has left the table by so much is lifted [m]
+#: least height of a lifted peg above the table [m]
 LIFTED = 0.02
-#: the ends of a wall's contact zone lead its middle by more than so much where it closes round the peg [m]
+#: least distance by which the ends of a wall's contact zone lead its middle where it closes round the peg [m]
 CAGED = 2e-4
 _FINGERS = ("left", "right")
 
@@ -46,7 +46,7 @@ class Numbers:
         end_above_table: Height of its foot at the end [m].
         end_from_holder: Horizontal distance of its centre from the holder's at the end [m].
         grip_force: Mean normal force of a finger while the peg is lifted [N].
-        caging: By how much the ends of a wall's contact zone then lead its middle, mean [m].
+        caging: Mean distance by which the ends of a wall's contact zone then lead its middle [m].
         wall_displacement: Largest displacement of the gripping wall [m].
         bearing_contacts: Contacts with a normal force; the mean while the peg is lifted.
         candidates: Contacts.
@@ -83,14 +83,14 @@ def wall(run: ContactRun, scene: Peg, finger: str) -> tuple[np.ndarray, np.ndarr
 
 def measure(run: ContactRun, scene: Peg) -> Numbers:
     """Measures one run."""
-    place = run.position[:, run.body("peg")]
-    height = place[:, 2] - 0.5 * scene.length
+    peg = run.position[:, run.body("peg")]
+    height = peg[:, 2] - 0.5 * scene.length
     grip = peg_force(run, *_FINGERS)
     bearing = np.array([int((c.normal_force > 0.0).sum()) for c in run.contacts])
     lifted = height > LIFTED
     stations, moved = wall(run, scene, "left")
     closed = caging(stations, moved)
-    mesh, end = scene.finger.mesh()[0], place[-1]
+    mesh, end = scene.finger.mesh()[0], peg[-1]
     times = run.solve_time[1:]
     return Numbers(
         vertices=len(mesh.vertices),
@@ -157,18 +157,18 @@ _CAPTION = (
 
 
 def _figure(run: ContactRun, scene: Peg) -> Figure:
-    place = run.position[:, run.body("peg")]
+    position = run.position[:, run.body("peg")]
     dotted: dict[str, Any] = {"color": "black", "linewidth": 0.6, "linestyle": ":"}
     holder, paper = (Curve.level(run.time, 1e3 * value, **dotted) for value in (scene.holder, PAPER_STEP))
     wide = {"linewidth": 1.5}
     peg = [
-        Curve(run.time, 1e3 * (place[:, 2] - 0.5 * scene.length), "height of the foot", wide),
-        Curve(run.time, 1e3 * place[:, 1], "along the path to the holder", wide),
+        Curve(run.time, 1e3 * (position[:, 2] - 0.5 * scene.length), "height of the foot", wide),
+        Curve(run.time, 1e3 * position[:, 1], "along the path to the holder", wide),
         holder,
     ]
     grip = [Curve(run.time, peg_force(run, finger), finger, wide) for finger in _FINGERS]
     cost = [Curve(run.time[1:], 1e3 * run.solve_time[1:], style={"linewidth": 0.6}), paper]
-    cage = partial(_draw_cage, run=run, scene=scene, k=int(np.argmax(place[:, 2])))
+    cage = partial(_draw_cage, run=run, scene=scene, k=int(np.argmax(position[:, 2])))
     return panels(
         [
             Panel("peg (mm)", peg),

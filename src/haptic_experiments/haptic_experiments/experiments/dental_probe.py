@@ -15,7 +15,13 @@ from matplotlib.figure import Figure
 
 from convex_contact.scenes.tooth import APART_X, APART_Y, groove_height
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.composed import ComposedNumbers, GraphPanel, SplitAndImplicit, latency_metrics
+from haptic_experiments.kit.composed import (
+    ComposedNumbers,
+    GraphPanel,
+    SplitAndImplicit,
+    composed_report,
+    latency_metrics,
+)
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.probing import (
@@ -48,6 +54,10 @@ BOTH = 0.95
 GIVEN = 1e-5
 #: largest distance of the tool from that of one implicit step, in the groove [m]
 APART = 2.0e-4
+#: phases in which the tip rests
+RESTS = ("rest in the groove", "rest in the pit")
+#: a run, and the distance of its tip from the tooth (n,) [m]
+Signals = tuple[Probing, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -100,43 +110,42 @@ class Numbers(ComposedNumbers):
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Makes the report of one or more bags of the experiment."""
-    numbers: dict[str, Numbers] = {}
-    claims = Claims()
-    runs: dict[str, tuple[Probing, np.ndarray]] = {}
-    for name, bag in bags.items():
-        run, scene = of_bag(bag), kept(WallFriction, bag, "contact")
-        ticks = np.rint(run.time / run.period).astype(np.int64)  # in realtime a node may have missed some
-        implicit = kept(of_graph, scene.implicit, ticks, run.phases, "wall/friction")
-        split = kept(of_graph, scene.split, ticks, run.phases)
-        flat = kept(of_graph, kept(flat_graph, bag, scene), ticks, run.phases)
-        geometry = scene.split.steps["contact"].renderer.rendering
-        distance = kept(distances, geometry, run.position)
-        energy = run.period * np.cumsum(run.power)
-        resting = until_rest(run)
-        rests = ("rest in the groove", "rest in the pit")
-        numbers[name] = Numbers(
-            mode=bag.custom.get("mode", "lockstep"),
-            delay=int(bag.parameters("device")["command_delay_ticks"]),
-            ticks=len(ticks),
-            missed_ticks=len(bag.topics["/tau/device_state"]["tick"]) - len(ticks),
-            taps=taps(run, distance),
-            groove=groove(run, distance, bag.parameters("contact")["touch_radius"]),
-            jerk=Beside(jerk(run), jerk(flat)),
-            ringing={rest: Beside(ringing_of(run, rest), ringing_of(flat, rest)) for rest in rests},
-            energy=Energy(float(energy.max(initial=0.0)), float(energy[-1]), -run.dissipated),
-            against_split=difference(run, split),
-            against_implicit=difference(run, implicit),
-            stable_stiffness=SplitAndImplicit(
-                *(kept(scene.stable_stiffness, resting, implicit=whole) for whole in (False, True))
-            ),
-            latency_p50_p99=latency_metrics(bag),
-            step_time=SplitAndImplicit(split.step_time, implicit.step_time),
-        )
-        runs[name] = (run, distance)
-        _claims(claims, name, numbers[name], bag.parameters("friction")["stiffness"])
-    first = next(iter(bags.values()))
-    parameters = {source: first.parameters(source) for source in ("contact", "wall", "friction")}
-    return Report({"runs": numbers}, claims, lambda: _figure(runs, first), _CAPTION, parameters)
+
+    def claim(claims: Claims, name: str, n: Numbers, signals: Signals, bag: Bag) -> None:
+        _claims(claims, name, n, bag.parameters("friction")["stiffness"])
+
+    return composed_report(bags, measure, claim, _figure, _CAPTION, ("contact", "wall", "friction"))
+
+
+def measure(bag: Bag) -> tuple[Numbers, Signals]:
+    """Measures one run beside its references; returns the numbers, the run, and the tip's distance from the tooth."""
+    run, scene = of_bag(bag), kept(WallFriction, bag, "contact")
+    ticks = np.rint(run.time / run.period).astype(np.int64)  # in realtime a node may have missed some
+    implicit = kept(of_graph, scene.implicit, ticks, run.phases, "wall/friction")
+    split = kept(of_graph, scene.split, ticks, run.phases)
+    flat = kept(of_graph, kept(flat_graph, bag, scene), ticks, run.phases)
+    distance = kept(distances, scene.split.steps["contact"].renderer.rendering, run.position)
+    energy = run.period * np.cumsum(run.power)
+    resting = until_rest(run)
+    numbers = Numbers(
+        mode=bag.custom.get("mode", "lockstep"),
+        delay=int(bag.parameters("device")["command_delay_ticks"]),
+        ticks=len(ticks),
+        missed_ticks=len(bag.topics["/tau/device_state"]["tick"]) - len(ticks),
+        taps=taps(run, distance),
+        groove=groove(run, distance, bag.parameters("contact")["touch_radius"]),
+        jerk=Beside(jerk(run), jerk(flat)),
+        ringing={name: Beside(ringing_of(run, name), ringing_of(flat, name)) for name in RESTS},
+        energy=Energy(float(energy.max(initial=0.0)), float(energy[-1]), -run.dissipated),
+        against_split=difference(run, split),
+        against_implicit=difference(run, implicit),
+        stable_stiffness=SplitAndImplicit(
+            *(kept(scene.stable_stiffness, resting, implicit=whole) for whole in (False, True))
+        ),
+        latency_p50_p99=latency_metrics(bag),
+        step_time=SplitAndImplicit(split.step_time, implicit.step_time),
+    )
+    return numbers, (run, distance)
 
 
 def _claims(claims: Claims, name: str, n: Numbers, stiffness: float) -> None:
@@ -207,7 +216,7 @@ _CAPTION = (
 )
 
 
-def _figure(runs: dict[str, tuple[Probing, np.ndarray]], bag: Bag) -> Figure:
+def _figure(runs: dict[str, Signals], bag: Bag) -> Figure:
     x = np.linspace(-3.5e-3, 3.5e-3, 200)
     line = 1e3 * groove_height(x, bag.parameters("contact")["touch_radius"])
     side, depth, lines, work = [Curve(1e3 * x, line, "groove", {"linestyle": ":", "color": "k"})], [], [], []

@@ -19,7 +19,7 @@ from haptic_experiments.kit.results import Claims, Report
 
 #: time steps of the paper's study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (4e-4, 2e-3, 1e-2), 4e-5, 0.3
-#: it rolls when it slips by less than this [m/s]
+#: largest slip of a sphere that rolls [m/s]
 _ROLLS = 1e-3
 #: numbers of an independent implementation of the paper at T = 2 ms [s], and position errors of Lagged [m]
 EXPECTED = {
@@ -27,7 +27,7 @@ EXPECTED = {
     "rolling": {"sap": 0.118, "lagged": 0.120, "similar": 0.118},
 }
 EXPECTED_ERRORS = {4e-4: 9.3e-5, 2e-3: 5.1e-4, 1e-2: 2.6e-3}
-#: the times are ticks of 2 ms; the errors are against a reference whose step is not known, which matters by a tenth
+#: tolerances: times are ticks of 2 ms; the step of the errors' reference is unknown, which changes them by a tenth
 _TICK, _ROUNDED = 1e-6, 0.1
 _SLIDING_TIME = closed_forms.sliding_time(scene.BALL_SPEED, scene.BALL_FRICTION, scene.GRAVITY)
 _TEXTS = {

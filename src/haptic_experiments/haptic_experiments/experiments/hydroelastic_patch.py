@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -22,12 +21,13 @@ from convex_contact.scenes.contact_surfaces import ClosedForms, closed_forms_of,
 from haptic_bags.bags import Bag
 from haptic_core.parameters import entry_values
 from haptic_experiments.kit.contact import STYLES, ContactRun, curves, runs_of
-from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.figures import DASHED, Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
-#: after this time loads have settled [s]; bodies are at rest in the last part of a run
+#: time after which loads have settled [s], and fraction of the run after which bodies are at rest
 _SETTLED, _LAST = 0.06, 0.9
-#: friction that is held on the lid's inclined rim bears a little of it; the disk's faces bear friction in their middles
+#: relative differences: friction on the lid's inclined rim carries some of its weight; the disk's faces have their
+#: friction in their middles
 _REST, _FRICTION = 5e-3, 0.02
 #: unit of a number and its factor, and largest difference from the closed form as a fraction of it; 0: that of the
 #: sphere's polyhedron
@@ -146,19 +146,18 @@ _CAPTION = (
 
 def _figure(runs: Mapping[str, ContactRun], world: World, model: ClosedForms) -> Figure:
     level, time = touching_heights(world), next(iter(runs.values())).time
-    dashed: dict[str, Any] = {"color": "black", "linestyle": "--"}
 
     def depth(body: str, expected: float, title: str, named: bool) -> Panel:
         lines = curves(runs, lambda r: 1e3 * (level[body] - r.position[:, r.body(body), 2]))
         return Panel(
             "depth (mm)",
-            [*lines, Curve.level(time, 1e3 * expected, **dashed)],
+            [*lines, Curve.level(time, 1e3 * expected, **DASHED)],
             title=title,
             legend={} if named else None,
         )
 
     def slowed(title: str, quantity: str, lines: list[Curve], start: float, slope: float) -> Panel:
-        closed = Curve(time, np.maximum(start - slope * time, 0.0), style=dashed)
+        closed = Curve(time, np.maximum(start - slope * time, 0.0), style=DASHED)
         return Panel(quantity, [*lines, closed], title=title, legend=None)
 
     block, disk = (world.bodies[world.number(name)] for name in ("block", "disk"))
@@ -193,4 +192,4 @@ def _pressures(runs: Mapping[str, ContactRun], radius: float, model: ClosedForms
     s = np.linspace(0.0, math.sqrt(radius**2 - h**2), 50)
     r = np.hypot(s, h)
     closed = 1e3 * (radius - r) * r / h
-    return [*lines, Curve(1e3 * s, closed, "closed form", {"color": "black", "linestyle": "--"})]
+    return [*lines, Curve(1e3 * s, closed, "closed form", DASHED)]

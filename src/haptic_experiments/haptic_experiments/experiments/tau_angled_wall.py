@@ -42,7 +42,7 @@ class Numbers:
     """Numbers of one run.
 
     Attributes:
-        common: Those of every report of walls.
+        common: Numbers of every report of walls.
         slides: Slides.
     """
 

@@ -44,7 +44,7 @@ def together_claim(claims: Claims, run: WallRun) -> None:
     )
 
 
-#: the device's Coulomb friction, 0.005 N m in each joint, is about this at the tool [N]
+#: largest error of a wall's force: the Coulomb friction of 0.005 N m in each joint, at the tool [N]
 OFF = 0.4
 
 _CAPTION = (

@@ -17,7 +17,14 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_bags.ticks import Rows
 from haptic_experiments.graph import Graph
-from haptic_experiments.kit.composed import ComposedNumbers, GraphPanel, SplitAndImplicit, latency_metrics, variation
+from haptic_experiments.kit.composed import (
+    ComposedNumbers,
+    GraphPanel,
+    SplitAndImplicit,
+    composed_report,
+    latency_metrics,
+    variation,
+)
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.results import MERGED, Claims, Report
@@ -69,7 +76,7 @@ class Lean:
     Attributes:
         given: Displacement [m].
         left: Displacement that is left afterwards [m].
-        share: Largest friction over the push.
+        share: Largest friction over the normal force.
     """
 
     given: float
@@ -82,10 +89,10 @@ class Numbers(ComposedNumbers):
     """Numbers of one run; None where it does not rest, or does not lean.
 
     Attributes:
-        walls: Those of every report of walls.
+        walls: Numbers of every report of walls.
         dissipated: Energy that the friction dissipated [J].
         delayed_inputs: Sources whose message of the tick before the friction node takes.
-        coefficient: Median of friction over push of each slide, by name.
+        coefficient: Median of friction over normal force in each slide, by name.
         lean: Effect of the leaning hand.
         against_split, against_implicit: Difference from the graph of the nodes, and from one implicit step.
         chatter: Variation of the friction from tick to tick at rest [N].
@@ -130,6 +137,10 @@ class WallFrictionRun:
         return replace(self, **{name: getattr(self, name)[ticks] for name in names})
 
 
+#: walls and motion of a run, and the motion in one implicit step
+Signals = tuple[WallRun, WallFrictionRun, WallFrictionRun]
+
+
 def _signals(
     truth: Mapping[str, Any], wall: Mapping[str, Any], friction: Mapping[str, Any], energy: float
 ) -> WallFrictionRun:
@@ -170,36 +181,37 @@ def of_graph(made: Graph, ticks: int, friction: str = "friction/state") -> WallF
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Makes the report of one or more bags of the experiment."""
-    numbers: dict[str, Numbers] = {}
-    claims = Claims()
-    runs: dict[str, tuple[WallRun, WallFrictionRun, WallFrictionRun]] = {}
-    for name, bag in bags.items():
-        walls, scene = WallRun.from_bag(bag), kept(WallFriction, bag)
-        ticks = np.rint(walls.time / walls.period).astype(np.int64)
-        run, n = of_bag(bag, ticks), int(ticks[-1]) + 1
-        implicit = kept(of_graph, scene.implicit, n, "wall/friction").at(ticks)
-        split = kept(of_graph, scene.split, n).at(ticks)
-        resting = walls.named("rest", "lean back")
-        rested = bool(resting.any())
-        numbers[name] = Numbers(
-            walls=wall_numbers(walls),
-            dissipated=run.dissipated,
-            delayed_inputs=[source for source in bag.parameters("friction")["delayed_inputs"] if source],
-            coefficient=_coefficients(walls, run),
-            lean=_lean(walls, run),
-            against_split=Difference.of(run, split),
-            against_implicit=Difference.of(run, implicit),
-            chatter=variation(run.friction, resting) if rested else None,
-            stable_stiffness=kept(scene.stable_stiffness, resting, implicit=False) if rested else None,
-            stable_stiffness_implicit=kept(scene.stable_stiffness, resting, implicit=True) if rested else None,
-            latency_p50_p99=latency_metrics(bag),
-            step_time=SplitAndImplicit(split.step_time, implicit.step_time),
-        )
-        runs[name] = (walls, run, implicit)
-        _claims(claims, name, walls, numbers[name], bag.parameters("friction"))
-    first = next(iter(bags.values()))
-    parameters = {source: first.parameters(source) for source in ("wall", "friction")}
-    return Report({"runs": numbers}, claims, lambda: _figure(runs, first), _CAPTION, parameters)
+
+    def claim(claims: Claims, name: str, n: Numbers, signals: Signals, bag: Bag) -> None:
+        _claims(claims, name, signals[0], n, bag.parameters("friction"))
+
+    return composed_report(bags, measure, claim, _figure, _CAPTION, ("wall", "friction"))
+
+
+def measure(bag: Bag) -> tuple[Numbers, Signals]:
+    """Measures one run beside its references; returns the numbers and the signals."""
+    walls, scene = WallRun.from_bag(bag), kept(WallFriction, bag)
+    ticks = np.rint(walls.time / walls.period).astype(np.int64)
+    run, n = of_bag(bag, ticks), int(ticks[-1]) + 1
+    implicit = kept(of_graph, scene.implicit, n, "wall/friction").at(ticks)
+    split = kept(of_graph, scene.split, n).at(ticks)
+    resting = walls.named("rest", "lean back")
+    rested = bool(resting.any())
+    numbers = Numbers(
+        walls=wall_numbers(walls),
+        dissipated=run.dissipated,
+        delayed_inputs=[source for source in bag.parameters("friction")["delayed_inputs"] if source],
+        coefficient=_coefficients(walls, run),
+        lean=_lean(walls, run),
+        against_split=Difference.of(run, split),
+        against_implicit=Difference.of(run, implicit),
+        chatter=variation(run.friction, resting) if rested else None,
+        stable_stiffness=kept(scene.stable_stiffness, resting, implicit=False) if rested else None,
+        stable_stiffness_implicit=kept(scene.stable_stiffness, resting, implicit=True) if rested else None,
+        latency_p50_p99=latency_metrics(bag),
+        step_time=SplitAndImplicit(split.step_time, implicit.step_time),
+    )
+    return numbers, (walls, run, implicit)
 
 
 def _coefficients(walls: WallRun, run: WallFrictionRun) -> dict[str, float]:
@@ -279,13 +291,13 @@ _CAPTION = (
 )
 
 
-def _figure(runs: dict[str, tuple[WallRun, WallFrictionRun, WallFrictionRun]], bag: Bag) -> Figure:
+def _figure(runs: dict[str, Signals], bag: Bag) -> Figure:
     mu = bag.parameters("friction")["friction_coefficient"]
-    place, force, apart = list[Curve](), list[Curve](), list[Curve]()
+    position, force, apart = list[Curve](), list[Curve](), list[Curve]()
     for name, (walls, run, implicit) in runs.items():
         time = walls.time
         for axis, style in enumerate(("-", "--")):
-            place.append(Curve(time, 1e3 * run.position[:, axis], f"{'xy'[axis]}, {name}", {"linestyle": style}))
+            position.append(Curve(time, 1e3 * run.position[:, axis], f"{'xy'[axis]}, {name}", {"linestyle": style}))
         force.append(Curve(time, np.linalg.norm(run.friction, axis=1), f"friction, {name}"))
         force.append(Curve(time, mu * run.push, f"cone, {name}", {"linestyle": ":"}))
         apart.append(Curve(time, 1e6 * np.linalg.norm(run.position - implicit.position, axis=1), name))
@@ -296,7 +308,7 @@ def _figure(runs: dict[str, tuple[WallRun, WallFrictionRun, WallFrictionRun]], b
 
     return panels(
         GraphPanel.of(bag),
-        panel("tool [mm]", place),
+        panel("tool [mm]", position),
         panel("force [N]", force, ylim=(-0.1, 4.0)),
         panel("to one step [µm]", apart),
         size=(12, 13),

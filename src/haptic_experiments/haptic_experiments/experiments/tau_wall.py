@@ -10,7 +10,7 @@ from haptic_experiments.kit.figures import panels
 from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
 
-#: least stiffness that a step of the hand's force meets [N/m]; a real device's links have some 20 kN/m
+#: least stiffness that a step of the hand's force meets [N/m]; the links of a real device would yield above about this
 STIFF = 2e4
 
 

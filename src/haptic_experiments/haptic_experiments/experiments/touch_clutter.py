@@ -18,13 +18,13 @@ from haptic_experiments.kit.signals import Counts, Percentiles, path_length
 from haptic_files.moved_modules import renamed
 
 NAMESPACE = "/joystick"
-#: an object has been moved when it has gone so far [m]
+#: least displacement of a moved object [m]
 _MOVED = 0.005
-#: band of a force that is no longer the hand's, above its tremor [Hz], and how much of the force may lie in it
+#: lower end of the force's band above the hand's tremor [Hz], and largest fraction of the force in it
 _FAST, _FAST_SHARE = 60.0, 0.05
-#: a contact deeper than this is no contact of stiff bodies [m]
+#: largest depth of a contact of stiff bodies [m]
 _DEEP = 1e-3
-#: energy of ten objects of 0.15 kg that settle by 0.1 mm at most, which the world may give at the start [J]
+#: energy that the world may give at the start: ten objects of 0.15 kg settle by 0.1 mm at most [J]
 _SETTLING = 10 * 0.15 * 9.81 * 1e-4
 
 

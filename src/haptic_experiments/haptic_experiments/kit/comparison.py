@@ -157,7 +157,7 @@ class ScriptedRun:
     @property
     def labels(self) -> list[str]:
         """Each column's model, with a number from the second of the same on: keys of the metrics."""
-        counts = [self.models[: place + 1].count(model) for place, model in enumerate(self.models)]
+        counts = [self.models[: i + 1].count(model) for i, model in enumerate(self.models)]
         return [model if n == 1 else f"{model}_{n}" for model, n in zip(self.models, counts, strict=True)]
 
     def column(self, model: str) -> int | None:

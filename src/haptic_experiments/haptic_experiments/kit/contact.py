@@ -18,7 +18,7 @@ from convex_contact.simulation.convergence import convergence_order, position_er
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
-from haptic_experiments.kit.figures import Curve, Panel
+from haptic_experiments.kit.figures import DASHED, Curve, Panel
 from haptic_experiments.kit.results import MERGED, Claims, Report
 
 _Scene = TypeVar("_Scene")
@@ -34,7 +34,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "similar_regularized": {"color": "tab:olive", "linestyle": "--"},
     "lagged_elastoplastic": {"color": "tab:red", "linestyle": ":"},
 }
-#: those of the paper's figures of one body
+#: approximations of the paper's figures of one body
 PAPER = ("sap", "lagged", "similar")
 
 
@@ -404,6 +404,6 @@ def convergence_panel(table: Mapping[str, Mapping[float, float]], title: str) ->
     lines = [swept(name, name, errors) for name, errors in table.items()]
     periods = np.array(sorted(next(iter(table.values()))))
     base = min(min(errors.values()) for errors in table.values())
-    lines.append(Curve(periods, base * periods / periods[0], "first order", {"color": "black", "linestyle": "--"}))
+    lines.append(Curve(periods, base * periods / periods[0], "first order", DASHED))
     scales = {"xscale": "log", "yscale": "log"}
     return Panel("position error $e_q$ (m)", lines, "time step (s)", scales, title=title)

@@ -16,6 +16,9 @@ from haptic_experiments.kit.signals import phases
 #: colour of each kind of phase
 PHASE_COLOURS = {"push": "tab:red", "slide": "tab:blue", "release": "tab:green", "tap": "tab:orange"}
 
+#: line of a closed form or a limit beside measured curves
+DASHED: dict[str, Any] = {"color": "black", "linestyle": "--"}
+
 
 @dataclass(frozen=True)
 class Curve:

@@ -17,7 +17,7 @@ from haptic_devices.five_bar.stability import grasp, oscillation, smallest_mass,
 from haptic_devices.hands.operator import HandParameters
 from haptic_experiments.kit.results import Claims
 
-#: the paper's "about 2 kg" [kg]
+#: smallest mass of the paper, "about 2 kg" [kg]
 _PAPER_MASS = 2.0
 #: a firm grasp, in hands of hand.yaml: four times their stiffness, damping and mass
 _FIRM = 4.0

@@ -24,11 +24,11 @@ from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.rotations import rotation_from_quaternion
 from tau_wall_control.walls.factory import make_device
 
-#: cusps of the tooth, and which of them lie on the side of +y
+#: number of cusps of the tooth, and flags of those on the side of +y
 CUSPS, LEFT = 4, np.array([False, False, True, True])
-#: the tool has settled in the groove this long after a phase has begun [s]
+#: time from the beginning of a phase until the tool has settled in the groove [s]
 SETTLED = 0.2
-#: the hand's tremor ends here [Hz]
+#: largest frequency of the hand's tremor [Hz]
 TREMOR = 15.0
 #: topics that make a `Probing`
 TOPICS = ("device_state", "simulation_state", "contact/planes", "wall/state", "friction/state")

@@ -19,11 +19,11 @@ _Numbers = TypeVar("_Numbers")
 STEP_LIMIT = 150e-6
 #: standard deviation of the wall's force in the second half of a push that has come to rest, at most [N]
 RESTLESS = 1.0
-#: a released tool has left the wall after this time [s]
+#: longest time until a released tool has left the wall [s]
 LEAVING = 0.05
 #: depth that may be left under a push: five counts of 11 µm [m]
 STATIC = 5.5e-5
-#: pull towards a wall that passes for the rounding of the measured pose, whose weight differs from the true one's [N]
+#: largest pull towards a wall, by the weight's error at the rounded, measured pose [N]
 PULL = 0.05
 
 

@@ -14,7 +14,7 @@ from haptic_launch.launch_nodes import LaunchedNode
 from tau_wall_control import TauError
 from tau_wall_control.control.controller import WallController
 
-#: masses of the box that are tried [kg]; contact is kept if it is there in this fraction of the ticks
+#: masses of the box [kg], and least fraction of the ticks with contact where contact is kept
 MASSES, KEPT = (0.5, 0.1, 0.03), 0.95
 #: position of the box below the tool [m]
 BELOW = [0.017, -0.013, 0.011]
@@ -36,7 +36,7 @@ class Played:
     cut_work: float
 
 
-#: by mass of the box [kg]; None where the tool was thrown out of the workspace
+#: numbers by the mass of the box [kg]; None where the tool was thrown out of the workspace
 Masses = dict[str, Played | None]
 
 

@@ -43,7 +43,7 @@ from haptic_launch.launch_nodes import LaunchedNode
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.rotations import rotation_from_quaternion
 
-#: contact of the tool with a body in the implicit step [N/m], [s/m]: what a step of force meets at the rendered walls
+#: contact of the tool with a body in the implicit step [N/m], [s/m]; the stiffness is that of the rendered walls
 REFERENCE_STIFFNESS, REFERENCE_DISSIPATION = 4e4, 20.0
 #: topics that make a `Touch`
 TOPICS = ("device_state", "simulation_state", "contact/state", "contact/planes", "wall/state", "friction/state")

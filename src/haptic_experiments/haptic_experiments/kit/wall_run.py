@@ -26,7 +26,7 @@ from tau_wall_control.simulation.limits import tap_bound
 from tau_wall_control.walls.factory import make_device
 
 NAMESPACE = "/tau"
-#: fraction of the energy bound of a tap that is allowed
+#: allowed depth of a tap over its energy bound
 TAP_MARGIN = 1.2
 
 
@@ -208,7 +208,7 @@ class Tap:
         name: Name of the phase.
         speed: Speed at the impact [m/s].
         penetration: Largest depth [m].
-        energy_bound: m v^2/(2 F_max) at the place and speed of the impact (`limits.tap_bound`) [m].
+        energy_bound: m v^2/(2 F_max) at the position and speed of the impact (`limits.tap_bound`) [m].
         static: Depth that the strongest push leaves [m].
         allowed: `TAP_MARGIN` times the bound plus that [m].
         late: Distance that the tool goes on during the ticks of delay, which the bound does not contain [m].

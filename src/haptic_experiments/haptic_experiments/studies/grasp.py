@@ -20,10 +20,10 @@ from haptic_experiments.study import Results, Study, StudyReport
 
 #: approximations of Figs. 21 and 22, and the one that is compared with them
 PAPER, BESIDE = ("lagged", "similar"), "lagged_elastoplastic"
-#: a rod that is held tilts less than this, and sinks less than this over the run [rad], [m]
+#: largest tilt [rad], and largest sinking over the run [m], of a held rod
 SECURE = np.radians(2.0)
 SUNK = 5e-3
-#: fraction of the time to failure to which the reference must be right, by a step of half its length [-]
+#: largest relative error of the reference's time to failure, by a step of half its length [-]
 REFINED = 0.02
 
 #: approximation, dissipation [s/m] and period [s] of runs; a number of them by frequency [Hz]
