@@ -141,7 +141,7 @@ class WallRun(PhasedRun):
     @cached_property
     def saturated(self) -> np.ndarray:
         """Flags of the ticks (n,) with a motor at its limit."""
-        return (self.saturation >= 1.0 - 1e-9).any(axis=1)
+        return np.asarray((self.saturation >= 1.0 - 1e-9).any(axis=1))
 
     @property
     def name(self) -> str:
