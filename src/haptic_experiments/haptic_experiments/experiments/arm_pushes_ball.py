@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,34 +25,6 @@ ARRIVED = 0.05
 LOWERED = 0.1
 #: largest distance of the node's motion from the optimised one, by its solver's tolerance [m]
 PLAYED = 1e-6
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        approximation: Name of the contact approximation.
-        iterations: Number of iterations.
-        converged, reason: Convergence of the optimisation, and the reason of its end.
-        costs: Cost before the first and after each iteration.
-        distance_from_target: Distance of the ball from the target at the end [m].
-        speed_at_the_end: Speed of the ball at the end [m/s].
-        played_apart: Largest distance of the node's ball from the optimised motion [m]; None if ticks are missing.
-        largest_effort: Largest effort of a joint [N m].
-        touches: Contacts found.
-    """
-
-    approximation: str
-    iterations: int
-    converged: bool
-    reason: str
-    costs: np.ndarray
-    distance_from_target: float
-    speed_at_the_end: float
-    played_apart: float | None
-    largest_effort: float
-    touches: Sequence[Touch]
 
 
 def problem_of(run: ContactRun) -> tuple[Push, Trajectory]:
@@ -123,18 +94,18 @@ def analyse(bags: dict[str, Bag]) -> Report:
     text = "The node plays the optimised inputs: its ball moves as in the optimisation."
     claims.below(text, apart, PLAYED, "m", about=f"largest distance over {n - 1} ticks")
     claims.insert(1, claims.pop())
-    numbers = Numbers(
-        approximation=name,
-        iterations=len(solved.iterations),
-        converged=solved.converged,
-        reason=solved.reason,
-        costs=solved.costs,
-        distance_from_target=float(np.linalg.norm(problem.target - path[-1, :2])),
-        speed_at_the_end=float(np.linalg.norm(speed[-1])),
-        played_apart=apart,
-        largest_effort=float(np.abs(solved.inputs).max()),
-        touches=found,
-    )
+    metrics = {
+        "approximation": name,
+        "iterations": len(solved.iterations),
+        "converged": solved.converged,
+        "reason": solved.reason,
+        "costs": solved.costs,
+        "distance_from_target": float(np.linalg.norm(problem.target - path[-1, :2])),  # [m]
+        "speed_at_the_end": float(np.linalg.norm(speed[-1])),  # [m/s]
+        "played_apart": apart,  # largest distance of the node's ball from the optimised motion [m]
+        "largest_effort": float(np.abs(solved.inputs).max()),  # [N m]
+        "touches": found,
+    }
 
     def figure() -> Figure:
         drawn = draw(problem, solved.costs, solved.states, solved.inputs, found)
@@ -142,7 +113,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         drawn.axes[0].legend(fontsize=8)
         return drawn
 
-    return Report(numbers, claims, figure, CAPTION, {"contact": run.parameters})
+    return Report(metrics, claims, figure, CAPTION, {"contact": run.parameters})
 
 
 CAPTION = (

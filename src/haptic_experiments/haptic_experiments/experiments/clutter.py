@@ -81,26 +81,6 @@ class RunNumbers:
 
 #: numbers of `RunStatistics` that are the same on every machine; penetrations in m
 _SWEPT = ("iterations", "condition", "penetration", "median_penetration")
-#: these numbers by approximation and by the text of what is swept; None where a step did not converge
-SweepMeans = dict[str, dict[str, dict[str, float] | None]]
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report, by approximation.
-
-    Attributes:
-        runs: Numbers by run.
-        by_period: Sweep over the time step, by its text [s].
-        by_stiffness: Sweep over the stiffness, by its text [N/m].
-        stiction_tolerance: Effective tolerance [m/s]: largest in the first third of a run, and mean in the last.
-    """
-
-    runs: dict[str, RunNumbers]
-    by_period: SweepMeans
-    by_stiffness: SweepMeans
-    stiction_tolerance: dict[str, Stages]
-
 
 #: statistics of a run with a step that did not converge
 FAILED = RunStatistics(np.nan, np.nan, np.nan, np.nan, np.nan, np.full(1, np.nan))
@@ -162,14 +142,17 @@ def analyse(bags: dict[str, Bag]) -> Report:
     _claim_time(claims, numbers)
     _claim_periods(claims, by_period, tolerances)
     _claim_stiffnesses(claims, by_stiffness)
-    made = Numbers(numbers, _means(by_period), _means(by_stiffness), tolerances)
+    metrics: dict[str, Any] = {"runs": numbers, "by_period": _means(by_period), "by_stiffness": _means(by_stiffness)}
+    metrics["stiction_tolerance"] = tolerances
     costs = [f"{n.replace('_', ' ')} {1e3 * of[STIFFNESS].step_time:.2f} ms" for n, of in by_stiffness.items()]
     caption = f"{_CAPTION} CPU time per step at {PERIOD:g} s and {STIFFNESS:g} N/m: {', '.join(costs)}."
     parameters = {"contact": next(iter(runs.values())).parameters}
-    return Report(made, claims, lambda: _figure(runs, by_period, by_stiffness), caption, parameters)
+    return Report(metrics, claims, lambda: _figure(runs, by_period, by_stiffness), caption, parameters)
 
 
-def _means(sweeps: Sweeps) -> SweepMeans:
+def _means(sweeps: Sweeps) -> dict[str, dict[str, dict[str, float] | None]]:
+    """Selects the means by approximation and by the swept value's text; None where a step did not converge."""
+
     def means(found: RunStatistics) -> dict[str, float] | None:
         return None if found is FAILED else {name: getattr(found, name) for name in _SWEPT}
 
@@ -177,6 +160,7 @@ def _means(sweeps: Sweeps) -> SweepMeans:
 
 
 def _late_and_early(tolerance: np.ndarray) -> Stages:
+    """Measures an effective tolerance (n,) [m/s]: the largest in the first third of a run, the mean in the last."""
     third = len(tolerance) // 3
     return Stages(float(np.nanmax(tolerance[:third])), float(np.nanmean(tolerance[-third:])))
 

@@ -65,19 +65,6 @@ class RunNumbers:
     faces: float
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        runs: Numbers by run.
-        expected: Closed forms.
-    """
-
-    runs: dict[str, RunNumbers]
-    expected: ClosedForms
-
-
 def world_of(run: ContactRun) -> World:
     """Opens the world that a run simulated."""
     entries = entry_values(run.parameters["world_parameters"])
@@ -117,8 +104,8 @@ def analyse(bags: dict[str, Bag]) -> Report:
     claims = Claims()
     for key in _TEXTS:
         _claim_closed_form(claims, key, numbers, model)
-    parameters = {"contact": first.parameters}
-    return Report(Numbers(numbers, model), claims, lambda: _figure(runs, world, model), _CAPTION, parameters)
+    metrics, parameters = {"runs": numbers, "expected": model}, {"contact": first.parameters}
+    return Report(metrics, claims, lambda: _figure(runs, world, model), _CAPTION, parameters)
 
 
 def _claim_closed_form(claims: Claims, key: str, numbers: Mapping[str, RunNumbers], model: ClosedForms) -> None:

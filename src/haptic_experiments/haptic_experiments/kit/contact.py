@@ -6,9 +6,9 @@ Rows are ticks. The state of tick k is that at k T; contacts are those of the st
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -19,7 +19,7 @@ from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
 from haptic_experiments.kit.figures import DASHED, Curve, Panel
-from haptic_experiments.kit.results import MERGED, Claims, Report
+from haptic_experiments.kit.results import Claims, Report
 
 _Scene = TypeVar("_Scene")
 _Run = TypeVar("_Run")
@@ -259,13 +259,13 @@ def report_of(
         claim: Adds the claims on the numbers by run.
         figure: Draws the figure.
         caption: Caption of the figure.
-        study: Convergence that is reported beside the runs.
+        study: Convergence, whose numbers are metrics too.
     """
     numbers = {name: measure(run) for name, run in runs.items()}
     claims = Claims()
     claim(claims, numbers)
-    made = {"runs": numbers} if study is None else ConvergenceNumbers(numbers, study)
-    return Report(made, claims, figure, caption, {"contact": next(iter(runs.values())).parameters})
+    metrics = {"runs": numbers, **({} if study is None else vars(study))}
+    return Report(metrics, claims, figure, caption, {"contact": next(iter(runs.values())).parameters})
 
 
 # ---- claims ---------------------------------------------------------------------------------------------------------
@@ -344,19 +344,6 @@ class Convergence:
     def is_first_order(self) -> bool:
         """Lagged and Similar converge with an order of 1 within 0.15."""
         return all(abs(self.orders[name] - 1.0) < 0.15 for name in ("lagged", "similar"))
-
-
-@dataclass(frozen=True)
-class ConvergenceNumbers(Generic[_Run]):
-    """Numbers of the report of a body with its convergence.
-
-    Attributes:
-        runs: Numbers by run.
-        study: Convergence over the time step.
-    """
-
-    runs: dict[str, _Run]
-    study: Convergence = field(metadata=MERGED)
 
 
 def curve(name: str, approximation: str, x: np.ndarray, y: np.ndarray, **style: Any) -> Curve:
