@@ -35,14 +35,6 @@ TOPICS = ("device_state", "simulation_state", "contact/planes", "wall/state", "f
 
 
 @dataclass(frozen=True)
-class TickTimes:
-    """Median time of a tick's planes, and of its rendering [s]."""
-
-    planes: float
-    rendering: float
-
-
-@dataclass(frozen=True)
 class Probing(PhasedRun):
     """Motion and forces of a run; rows are ticks.
 
@@ -55,7 +47,7 @@ class Probing(PhasedRun):
         effort: Sum of the commanded efforts (n, 6) [N m].
         force: Force of wall and friction on the tool, within the motors' limits (n, 3) [N]; empty in a graph.
         power: Power of both on the tool (n,) [W]; empty in a graph.
-        step_time: Times of a tick; None if not measured.
+        step_time: Median times of a tick's planes and of its rendering [s]; empty if not measured.
     """
 
     position: np.ndarray
@@ -67,7 +59,7 @@ class Probing(PhasedRun):
     effort: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))
     force: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     power: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    step_time: TickTimes | None = None
+    step_time: dict[str, float] = field(default_factory=dict)
 
     def at(self, ticks: np.ndarray) -> Probing:
         """Selects some of the ticks."""
@@ -196,7 +188,8 @@ def of_graph(made: Graph, ticks: np.ndarray, phases: list[dict[str, Any]], frict
 
     done = made.run(int(ticks[-1]) + 1, topics=topics, observe=observe)
     rendering = [name for name in made.steps if name != "contact"]
-    spent = TickTimes(done.step_time("contact") if planes else 0.0, done.step_time(*rendering))
+    planning = done.step_time("contact") if planes else 0.0
+    spent = {"planes": planning, "rendering": done.step_time(*rendering)}
     run = _probing(done.ticks(*topics), phases, friction)
     return replace(run, effort=np.array(efforts), step_time=spent).at(ticks)
 
