@@ -48,7 +48,7 @@ __all__ = ["ResultTable", "Results", "Study", "StudyReport", "Task", "load_study
 
 Results = dict[str, dict[str, np.ndarray]]
 
-#: how long a scheduler may take to answer [s]
+#: longest time until a scheduler answers [s]
 PATIENCE = 10.0
 
 
@@ -90,7 +90,7 @@ class Study:
 
 
 def study_modules() -> dict[str, str]:
-    """The module of each study, by the study's name; an entry point of the group names a package of such modules."""
+    """Finds the module of each study, by the study's name, in the packages of the entry points."""
     found = {}
     for point in entry_points(group=ENTRY_POINTS):
         package = importlib.util.find_spec(point.value)
@@ -101,12 +101,12 @@ def study_modules() -> dict[str, str]:
 
 
 def study_names() -> list[str]:
-    """Names of all studies."""
+    """Returns the sorted names of all studies."""
     return sorted(study_modules())
 
 
 def load_study(name: str) -> Study:
-    """A study by its name.
+    """Loads a study by its name.
 
     Raises:
         UsageError: There is no study of this name.
@@ -122,7 +122,7 @@ def load_study(name: str) -> Study:
 
 
 def read_settings(study: Study, given: Mapping[str, str], hint: str) -> Any:
-    """A study's settings from name:=value arguments; sequences are values with commas between them.
+    """Reads a study's settings from name:=value arguments; the values of a sequence are separated by commas.
 
     Raises:
         UsageError: An argument is refused; the message has its name, the expected and the given value.
@@ -158,7 +158,7 @@ def _is_sequence(annotation: Any) -> bool:
 
 @contextlib.contextmanager
 def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
-    """A Dask client: of workers on this machine, one for each core if no number is given, or of a scheduler.
+    """Opens a Dask client: of workers on this machine, by default one for each core, or of a scheduler.
 
     Raises:
         HapticError: No scheduler answers at the address.
@@ -174,7 +174,7 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
             yield client
         return
     count = workers or len(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory(prefix="haptics-study-") as place:
+    with tempfile.TemporaryDirectory(prefix="haptics-study-") as folder:
         # Ctrl-C goes to all processes of a terminal; workers leave it to this one
         with _handled(signal.SIGINT, signal.SIG_IGN):
             local = distributed.LocalCluster(
@@ -183,9 +183,9 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
                 processes=True,
                 memory_limit=0,
                 dashboard_address="127.0.0.1:0",  # any free port, for this machine only
-                local_directory=place,
-                scheduler_kwargs={"local_directory": place},
-                env={"TMPDIR": place},  # what tasks that are broken off leave behind goes with it
+                local_directory=folder,
+                scheduler_kwargs={"local_directory": folder},
+                env={"TMPDIR": folder},  # files of interrupted tasks are deleted with it
                 silence_logs=logging.CRITICAL,
             )
         with local, distributed.Client(local) as client:
@@ -194,7 +194,7 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _handled(number: signal.Signals, handler: Any) -> Iterator[None]:
-    """Handles a signal otherwise for a while; Python lets the main thread alone do so, and others change nothing."""
+    """Replaces the handler of a signal in the main thread; in other threads, Python allows no change."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -206,7 +206,7 @@ def _handled(number: signal.Signals, handler: Any) -> Iterator[None]:
 
 
 def stored(folder: Path, name: str) -> Path:
-    """The file of a task's result."""
+    """Returns the file of a task's result."""
     return folder / f"{name}.npz"
 
 
@@ -272,7 +272,7 @@ def _load(path: Path) -> dict[str, np.ndarray]:
 
 
 def _prepared(name: str, study: Study, words: list[str]) -> tuple[Any, Mapping[str, Task]]:
-    """The settings and the tasks of a study from its name:=value arguments."""
+    """Makes the settings and the tasks of a study from its name:=value arguments."""
     hint = f"see ./haptics study {name} --show-args"
     settings = read_settings(study, parse_arguments(words), hint)
     try:
@@ -296,9 +296,9 @@ def run_study(
         name: Name of the study.
         words: Its arguments, name:=value.
         console: Console for progress and tables.
-        workers: As of `compute`.
-        scheduler: As of `compute`.
-        fresh: Whether the run begins anew in any case.
+        workers: Number of processes, see `compute`.
+        scheduler: Address of a Dask scheduler, see `compute`.
+        fresh: The run begins anew in any case.
 
     Returns:
         0; 130 after Ctrl-C or SIGTERM.
@@ -370,7 +370,7 @@ def _bar(console: Console, name: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _digest(tasks: Mapping[str, Task]) -> str:
-    """Hash of everything that results depend on: the tasks, and the sources of the packages that define them."""
+    """Hashes everything that results depend on: the tasks, and the sources of the packages that define them."""
     content = hashlib.sha256()
     packages = set()
     for name, task in tasks.items():
@@ -386,10 +386,7 @@ def _digest(tasks: Mapping[str, Task]) -> str:
 
 @contextlib.contextmanager
 def _run_directory(name: str, digest: str, fresh: bool) -> Iterator[tuple[Path, float]]:
-    """Gives the directory of an interrupted run, or a new one, and the seconds that were spent in it.
-
-    It is locked while it is in use.
-    """
+    """Locks the directory of an interrupted run, or a new one; gives it with the seconds that were spent in it."""
     lock, directory, before = None, None, 0.0
     for path in [] if fresh else sorted(Path("runs").glob(f"*-study-{name}*/run.yaml"), reverse=True):
         facts = _facts(path)

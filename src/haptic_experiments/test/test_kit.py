@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,37 @@ def test_identical_bears_no_difference_at_all() -> None:
     claims.identical("Nodes and graph agree.", {"motion [m]": 0.0, "force [N]": 5e-324})
     claims.identical("Nodes and graph agree.", {"motion [m]": float("nan")})
     assert [claim.shown for claim in claims] == [True, False, False]
+
+
+def test_each_needs_the_condition_in_every_case() -> None:
+    claims = Claims()
+    claims.each("Pushes are small.", [("1 mm", True), ("2 mm", True)], " (limit 3 mm)")
+    claims.each("Pushes are small.", [("1 mm", True), ("4 mm", False)], between=", ")
+    claims.each("Pushes are small.", [], unless="no push")
+    assert [claim.measured for claim in claims] == ["1 mm; 2 mm (limit 3 mm)", "1 mm, 4 mm", "no push"]
+    assert [claim.shown for claim in claims] == [True, False, None]
+
+
+def test_a_level_line_spans_the_axis_and_is_empty_without_one() -> None:
+    line = Curve.level(np.array([1.0, 2.0, 5.0]), 3.0, "limit", color="k")
+    assert line.x.tolist() == [1.0, 5.0] and line.y.tolist() == [3.0, 3.0]
+    assert line.label == "limit" and line.style == {"color": "k"}
+    assert len(Curve.level(np.zeros(0), 3.0).y) == 0
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("tau_rough_wall", "Rubbing", "WallFrictionRun"),
+        ("touch", "given_way", "moved_bodies"),
+        ("touch_clutter", "judge_coupling", "claim_coupling"),
+        ("touch_clutter", "judge_depth", "claim_depth"),
+    ],
+)
+def test_old_names_lead_to_the_new_ones_and_warn(module: str, old: str, new: str) -> None:
+    found = import_module(f"haptic_experiments.experiments.{module}")
+    with pytest.warns(DeprecationWarning, match=new):
+        assert getattr(found, old) is getattr(found, new)
 
 
 def test_a_reason_leaves_a_claim_unjudged_whatever_was_measured() -> None:

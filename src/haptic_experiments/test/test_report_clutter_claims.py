@@ -23,9 +23,9 @@ from haptic_experiments.experiments.clutter import (
     Iterations,
     RunNumbers,
     Stages,
-    _judge_periods,
-    _judge_stiffnesses,
-    _judge_time,
+    _claim_periods,
+    _claim_stiffnesses,
+    _claim_time,
     _late_and_early,
     measure,
 )
@@ -83,9 +83,9 @@ COLLIDE, SAVES, WIDE, CONDITION, WORK, DEPTH, CONVERGES, STIFF = (
 def failed(numbers: dict[str, Any]) -> list[str]:
     """Texts of the claims that are not shown."""
     claims = Claims()
-    _judge_time(claims, numbers["runs"])
-    _judge_periods(claims, numbers["periods"], numbers["tolerances"])
-    _judge_stiffnesses(claims, numbers["stiffnesses"])
+    _claim_time(claims, numbers["runs"])
+    _claim_periods(claims, numbers["periods"], numbers["tolerances"])
+    _claim_stiffnesses(claims, numbers["stiffnesses"])
     assert len(claims) == 8 and all(claim.shown is not None for claim in claims)
     return [claim.text for claim in claims if not claim.shown]
 

@@ -15,7 +15,7 @@ from haptic_experiments.experiments.tau_rough_wall import (
     Difference,
     Lean,
     Numbers,
-    Rubbing,
+    WallFrictionRun,
     _claims,
     _coefficients,
     _lean,
@@ -101,7 +101,7 @@ PHASES = [
 ]
 
 
-def rubbing() -> tuple[WallRun, Rubbing]:
+def rubbing() -> tuple[WallRun, WallFrictionRun]:
     """A tool that slides, then leans 0.34 mm to one side under a force within the cone, and comes back."""
     time = T * np.arange(1500)
     position, friction, push = np.zeros((1500, 3)), np.zeros((1500, 3)), np.full(1500, 5.0)
@@ -110,10 +110,10 @@ def rubbing() -> tuple[WallRun, Rubbing]:
     position[lean, 1] = 3.4e-4 * np.linspace(0.0, 1.0, lean.sum())
     friction[lean, 1] = -0.17 * push[lean]
     nothing: Any = [np.zeros((0, 3))] * 10
-    return WallRun(T, time, PHASES, *nothing, None, {}), Rubbing(position, push, friction, 0.06, sliding=fast)
+    return WallRun(T, time, PHASES, *nothing, None, {}), WallFrictionRun(position, push, friction, 0.06, sliding=fast)
 
 
-def numbers_of(walls: WallRun, run: Rubbing, other: Rubbing) -> Numbers:
+def numbers_of(walls: WallRun, run: WallFrictionRun, other: WallFrictionRun) -> Numbers:
     return replace(
         NUMBERS,
         coefficient=_coefficients(walls, run),

@@ -12,11 +12,11 @@ from altered_numbers import altered
 from haptic_experiments.kit.results import Claims
 from haptic_experiments.studies.grasp import (
     GraspSettings,
+    _claim_elastoplastic,
+    _claim_errors,
+    _claim_times,
     _creep,
     _errors,
-    _judge_elastoplastic,
-    _judge_errors,
-    _judge_times,
     _relative,
     label,
 )
@@ -56,9 +56,9 @@ NUMBERS: dict[str, Any] = {
 def failed(numbers: dict[str, Any]) -> list[str]:
     """Texts of the claims that are not shown."""
     claims = Claims()
-    _judge_times(claims, SETTINGS, numbers["results"], numbers["times"])
-    _judge_errors(claims, SETTINGS, numbers["errors"])
-    _judge_elastoplastic(claims, SETTINGS, numbers["errors"], numbers["creep"])
+    _claim_times(claims, SETTINGS, numbers["results"], numbers["times"])
+    _claim_errors(claims, SETTINGS, numbers["errors"])
+    _claim_elastoplastic(claims, SETTINGS, numbers["errors"], numbers["creep"])
     assert [claim.shown for claim in claims].count(None) == 1
     return [claim.text for claim in claims if claim.shown is False]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,47 +19,19 @@ from haptic_experiments.kit.contact import ContactRun, runs_of
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 
-#: the ball has arrived when it is nearer to the target than this fraction of its path [-]
+#: distance of an arrived ball from the target, at most, as a fraction of its path [-]
 ARRIVED = 0.05
 #: fraction of the first guess's cost below which an optimisation ends [-]
 LOWERED = 0.1
-#: largest distance of the node's motion from the optimised one, which its solver's tolerance leaves [m]
+#: largest distance of the node's motion from the optimised one, by its solver's tolerance [m]
 PLAYED = 1e-6
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        approximation: Name of the contact approximation.
-        iterations: Number of iterations.
-        converged, reason: Whether the optimisation converged, and why it ended.
-        costs: Cost before the first and after each iteration.
-        distance_from_target: Distance of the ball from the target at the end [m].
-        speed_at_the_end: Speed of the ball at the end [m/s].
-        played_apart: Largest distance of the node's ball from the optimised motion [m]; None if ticks are missing.
-        largest_effort: Largest effort of a joint [N m].
-        touches: Contacts found.
-    """
-
-    approximation: str
-    iterations: int
-    converged: bool
-    reason: str
-    costs: np.ndarray
-    distance_from_target: float
-    speed_at_the_end: float
-    played_apart: float | None
-    largest_effort: float
-    touches: Sequence[Touch]
-
-
 def problem_of(run: ContactRun) -> tuple[Push, Trajectory]:
-    """The problem that a run's node has solved, solved again.
+    """Solves the problem of a run's node again.
 
     Raises:
-        HapticError: the run's world is another one, or its steps are not those that were optimised.
+        HapticError: The run's world is another one, or its steps are not those that were optimised.
     """
     if run.parameters["world"] != "convex_contact.pushing_arm:arm_pushes_ball":
         raise HapticError(f"the report needs the world of arm_pushes_ball, the run has {run.parameters['world']}")
@@ -73,7 +44,7 @@ def problem_of(run: ContactRun) -> tuple[Push, Trajectory]:
 
 
 def in_words(found: Sequence[Touch]) -> str:
-    """A contact sequence."""
+    """Describes a contact sequence."""
     names = {HAND: "hand"}
     return "; ".join(
         f"{' and '.join(names.get(body, body) for body in touch.bodies)} {1e3 * PERIOD * touch.first:.0f} to "
@@ -85,7 +56,7 @@ def in_words(found: Sequence[Touch]) -> str:
 def optimisation_claims(
     problem: Push, costs: np.ndarray, states: np.ndarray, inputs: np.ndarray, found: Sequence[Touch]
 ) -> Claims:
-    """Claims about any solution."""
+    """Makes the claims about any solution: costs (k,), states (n, s) and inputs (n, joints) [N m]."""
     path, speed = problem.ball_path(states)
     start, left = (float(np.linalg.norm(problem.target - path[k, :2])) for k in (0, -1))
     effort = float(np.abs(inputs).max())
@@ -110,7 +81,7 @@ def optimisation_claims(
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     name, run = next(iter(runs_of(bags).items()))
     problem, solved = problem_of(run)
     found = touches(problem.system, solved)
@@ -123,18 +94,18 @@ def analyse(bags: dict[str, Bag]) -> Report:
     text = "The node plays the optimised inputs: its ball moves as in the optimisation."
     claims.below(text, apart, PLAYED, "m", about=f"largest distance over {n - 1} ticks")
     claims.insert(1, claims.pop())
-    numbers = Numbers(
-        approximation=name,
-        iterations=len(solved.iterations),
-        converged=solved.converged,
-        reason=solved.reason,
-        costs=solved.costs,
-        distance_from_target=float(np.linalg.norm(problem.target - path[-1, :2])),
-        speed_at_the_end=float(np.linalg.norm(speed[-1])),
-        played_apart=apart,
-        largest_effort=float(np.abs(solved.inputs).max()),
-        touches=found,
-    )
+    metrics = {
+        "approximation": name,
+        "iterations": len(solved.iterations),
+        "converged": solved.converged,
+        "reason": solved.reason,
+        "costs": solved.costs,
+        "distance_from_target": float(np.linalg.norm(problem.target - path[-1, :2])),  # [m]
+        "speed_at_the_end": float(np.linalg.norm(speed[-1])),  # [m/s]
+        "played_apart": apart,  # largest distance of the node's ball from the optimised motion [m]
+        "largest_effort": float(np.abs(solved.inputs).max()),  # [N m]
+        "touches": found,
+    }
 
     def figure() -> Figure:
         drawn = draw(problem, solved.costs, solved.states, solved.inputs, found)
@@ -142,7 +113,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         drawn.axes[0].legend(fontsize=8)
         return drawn
 
-    return Report(numbers, claims, figure, CAPTION, {"contact": run.parameters})
+    return Report(metrics, claims, figure, CAPTION, {"contact": run.parameters})
 
 
 CAPTION = (
@@ -155,7 +126,7 @@ def draw(
     problem: Push, costs: np.ndarray, states: np.ndarray, inputs: np.ndarray, found: Sequence[Touch],
     others: Mapping[str, np.ndarray] | None = None,
 ) -> Figure:  # fmt: skip
-    """Keypoints, cost, efforts; `others` are costs by name, drawn beside."""
+    """Draws the motion, the cost over iterations, beside it `others` by name, and the efforts."""
     iterations = [Curve(np.arange(len(costs)), costs, "the library's derivatives", {"marker": "o", "markersize": 4})]
     for name, values in (others or {}).items():
         crosses = {"linestyle": "--", "marker": "x", "markersize": 5}
@@ -185,15 +156,15 @@ def draw(
 
 
 def _draw_motion(axes: Axes, problem: Push, states: np.ndarray, plane: list[int]) -> None:
-    """Paths of ball and hand in a plane of two coordinates, with ball and arm at five instants, and the target."""
+    """Draws the paths of ball and hand in a plane of two coordinates, five instants, and the target."""
     path, points = problem.ball_path(states)[0], problem.arm_points(states)
     target = np.array((*problem.target, path[0, 2]))[plane]
     axes.plot(*path[:, plane].T, color="tab:blue", label="ball")
     axes.plot(*points[:, 2, plane].T, color="tab:orange", label="hand")
-    turn = np.linspace(0.0, 2.0 * np.pi, 49)
+    angle = np.linspace(0.0, 2.0 * np.pi, 49)
 
     def circle(center: np.ndarray, radius: float, color: str, alpha: float) -> None:
-        x, y = center[0] + radius * np.cos(turn), center[1] + radius * np.sin(turn)
+        x, y = center[0] + radius * np.cos(angle), center[1] + radius * np.sin(angle)
         axes.plot(x, y, color=color, alpha=alpha, linewidth=1.2)
 
     for k in np.linspace(0, len(states) - 1, 5).astype(int):

@@ -1,6 +1,6 @@
 """Report of the objects that fall into a box: Figs. 15 to 19 of Castro et al.
 
-The bags hold the run at one time step; the sweeps over time step and stiffness are simulated here, on spheres.
+The bags hold the run at one time step. The report simulates the sweeps over time step and stiffness, with spheres.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from convex_contact import ConvergenceError, World
 from convex_contact.model.world_source import open_world
 from convex_contact.simulation.run_statistics import RunStatistics, run_statistics
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.contact import ContactRun, curve, runs_of
-from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.contact import ContactRun, curve, runs_of, swept
+from haptic_experiments.kit.figures import DASHED, Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 from haptic_launch.experiments import share
 
@@ -28,14 +28,14 @@ NAMES = ("sap", "lagged", "similar", "lagged_regularized")
 PERIODS, STIFFNESSES = (1e-3, 2e-3, 5e-3, 1e-2), (1e5, 1e7, 1e9, 1e12)
 PERIOD, STIFFNESS, STICTION_TOLERANCE = 2e-3, 1e7, 1e-4
 DURATION, SETTLED = 3.0, 1.25
-#: m g/k of one sphere, which all that lie on the floor have, is met to 4 digits by an independent implementation
+#: largest relative error of m g/k, the depth of spheres on the floor; an independent implementation has 4 digits
 _PENETRATION = 1e-3
-#: of a sphere of the clutter, pi/6 kg [N]
+#: weight of a sphere of the clutter, pi/6 kg [N]
 WEIGHT = 0.5235987755982989 * 9.81
 
 
 def spheres(stiffness: float = STIFFNESS) -> World:
-    """Forty spheres over the box; surfaces are twice as stiff as a contact of two."""
+    """Makes the world of forty spheres over the box, whose surfaces are twice as stiff as a contact [N/m]."""
     folder = Path(share()) / "config" / "worlds"
     return open_world("clutter_spheres", {"materials.surface.stiffness": 2.0 * stiffness}, folder)
 
@@ -79,39 +79,10 @@ class RunNumbers:
     largest_residual: float
 
 
-@dataclass(frozen=True)
-class SweepNumbers:
-    """Means of a simulation of the spheres, as in `RunStatistics`; penetrations in m."""
+#: numbers of `RunStatistics` that are the same on every machine; penetrations in m
+_SWEPT = ("iterations", "condition", "penetration", "median_penetration")
 
-    iterations: float
-    condition: float
-    penetration: float
-    median_penetration: float
-
-    @classmethod
-    def of(cls, found: RunStatistics) -> SweepNumbers:
-        """Leaves out times and series."""
-        return cls(found.iterations, found.condition, found.penetration, found.median_penetration)
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report, by approximation; a sweep has None where a step did not converge.
-
-    Attributes:
-        runs: Numbers by run.
-        by_period: Sweep over the time step, by its text [s].
-        by_stiffness: Sweep over the stiffness, by its text [N/m].
-        stiction_tolerance: Effective tolerance [m/s]: largest in the first third of a run, and mean in the last.
-    """
-
-    runs: dict[str, RunNumbers]
-    by_period: dict[str, dict[str, SweepNumbers | None]]
-    by_stiffness: dict[str, dict[str, SweepNumbers | None]]
-    stiction_tolerance: dict[str, Stages]
-
-
-#: of a run with a step that did not converge
+#: statistics of a run with a step that did not converge
 FAILED = RunStatistics(np.nan, np.nan, np.nan, np.nan, np.nan, np.full(1, np.nan))
 Sweeps = Mapping[str, Mapping[float, RunStatistics]]
 
@@ -128,17 +99,21 @@ def sweep(name: str, period: float, stiffness: float, *, tolerances: bool = Fals
 def measure(run: ContactRun) -> RunNumbers:
     """Measures one bag."""
     end = run.time[-1]
-    early, late = (run.time > 0.0) & (run.time <= 1.0), run.time > end - 1.0
+
+    def stages(values: np.ndarray) -> tuple[float, float]:
+        return _mean(values[(run.time > 0.0) & (run.time <= 1.0)]), _mean(values[run.time > end - 1.0])
+
+    early, late = stages(run.iterations)
     settled = [c.signed_distance for c, t in zip(run.contacts, run.time, strict=True) if t > end - SETTLED]
     deep = np.concatenate([-distance[distance < 0.0] for distance in settled])
     return RunNumbers(
         iterations=Iterations(
             mean=float(run.iterations[1:].mean()),
             largest=int(run.iterations.max()),
-            early=float(run.iterations[early].mean()),
-            late=float(run.iterations[late].mean()),
+            early=early,
+            late=late,
         ),
-        condition=Stages(_mean(run.condition[early]), _mean(run.condition[late])),
+        condition=Stages(*stages(run.condition)),
         penetration=float(deep.mean()) if len(deep) else np.nan,
         median_penetration=float(np.median(deep)) if len(deep) else np.nan,
         largest_residual=float(run.residual.max()),
@@ -151,7 +126,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     runs = runs_of(bags)
     numbers = {name: measure(run) for name, run in runs.items()}
     by_period = {
@@ -164,29 +139,33 @@ def analyse(bags: dict[str, Bag]) -> Report:
     }
     tolerances = {name: _late_and_early(of[PERIOD].tolerance) for name, of in by_period.items()}
     claims = Claims()
-    _judge_time(claims, numbers)
-    _judge_periods(claims, by_period, tolerances)
-    _judge_stiffnesses(claims, by_stiffness)
-    made = Numbers(numbers, _means(by_period), _means(by_stiffness), tolerances)
+    _claim_time(claims, numbers)
+    _claim_periods(claims, by_period, tolerances)
+    _claim_stiffnesses(claims, by_stiffness)
+    metrics: dict[str, Any] = {"runs": numbers, "by_period": _means(by_period), "by_stiffness": _means(by_stiffness)}
+    metrics["stiction_tolerance"] = tolerances
     costs = [f"{n.replace('_', ' ')} {1e3 * of[STIFFNESS].step_time:.2f} ms" for n, of in by_stiffness.items()]
     caption = f"{_CAPTION} CPU time per step at {PERIOD:g} s and {STIFFNESS:g} N/m: {', '.join(costs)}."
     parameters = {"contact": next(iter(runs.values())).parameters}
-    return Report(made, claims, lambda: _figure(runs, by_period, by_stiffness), caption, parameters)
+    return Report(metrics, claims, lambda: _figure(runs, by_period, by_stiffness), caption, parameters)
 
 
-def _means(sweeps: Sweeps) -> dict[str, dict[str, SweepNumbers | None]]:
-    return {
-        name: {f"{value:g}": None if found is FAILED else SweepNumbers.of(found) for value, found in of.items()}
-        for name, of in sweeps.items()
-    }
+def _means(sweeps: Sweeps) -> dict[str, dict[str, dict[str, float] | None]]:
+    """Selects the means by approximation and by the swept value's text; None where a step did not converge."""
+
+    def means(found: RunStatistics) -> dict[str, float] | None:
+        return None if found is FAILED else {name: getattr(found, name) for name in _SWEPT}
+
+    return {name: {f"{x:g}": means(found) for x, found in of.items()} for name, of in sweeps.items()}
 
 
 def _late_and_early(tolerance: np.ndarray) -> Stages:
+    """Measures an effective tolerance (n,) [m/s]: the largest in the first third of a run, the mean in the last."""
     third = len(tolerance) // 3
     return Stages(float(np.nanmax(tolerance[:third])), float(np.nanmean(tolerance[-third:])))
 
 
-def _judge_time(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
+def _claim_time(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
     text = (
         "More iterations and worse condition while the objects collide, and the reverse for SAP's condition (Fig. 15)."
     )
@@ -194,11 +173,8 @@ def _judge_time(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
     if not {"lagged", "similar", "sap"} <= known.keys():
         claims.say(text, unless="no run of SAP, Lagged and Similar with condition numbers")
         return
-    falls = all(
-        stages.early > stages.late
-        for name in ("lagged", "similar")
-        for stages in (known[name].iterations, known[name].condition)
-    )
+    two = [known[name] for name in ("lagged", "similar")]
+    falls = all(stages.early > stages.late for n in two for stages in (n.iterations, n.condition))
     claims.say(
         text,
         "; ".join(
@@ -209,17 +185,17 @@ def _judge_time(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
         falls and known["sap"].condition.late > known["sap"].condition.early,
     )
     if "lagged_regularized" in known:
-        (work, one), (less, other) = (
-            (known[name].iterations.early, known[name].condition.early) for name in ("lagged", "lagged_regularized")
-        )
+        lagged, regularized = known["lagged"], known["lagged_regularized"]
+        work, less = lagged.iterations.early, regularized.iterations.early
+        condition, lower = lagged.condition.early, regularized.condition.early
         claims.say(
             "The regularised tolerance (26) saves Lagged iterations and condition while they collide (Fig. 15).",
-            f"iterations {work:.1f} and {less:.1f}, condition {one:.1e} and {other:.1e}",
-            less < work and other < one,
+            f"iterations {work:.1f} and {less:.1f}, condition {condition:.1e} and {lower:.1e}",
+            less < work and lower < condition,
         )
 
 
-def _judge_periods(claims: Claims, sweeps: Sweeps, tolerances: Mapping[str, Stages]) -> None:
+def _claim_periods(claims: Claims, sweeps: Sweeps, tolerances: Mapping[str, Stages]) -> None:
     short, long = PERIODS[0], PERIODS[-1]
     ratio = {name: of[long].condition / of[short].condition for name, of in sweeps.items()}
     work = {name: of[long].iterations / of[short].iterations for name, of in sweeps.items()}
@@ -245,11 +221,11 @@ def _judge_periods(claims: Claims, sweeps: Sweeps, tolerances: Mapping[str, Stag
     )  # fmt: skip
 
 
-def _judge_stiffnesses(claims: Claims, sweeps: Sweeps) -> None:
+def _claim_stiffnesses(claims: Claims, sweeps: Sweeps) -> None:
     converged = {(name, k): s for name, of in sweeps.items() for k, s in of.items() if s is not FAILED}
     failed = [f"{name} at {k:g} N/m" for name, of in sweeps.items() for k, s in of.items() if s is FAILED]
     off = {where: abs(s.median_penetration * where[1] / WEIGHT - 1.0) for where, s in converged.items()}
-    # a run in which nothing touches has no penetration, and is the worst
+    # a run without contact has no penetration (NaN) and counts as the largest error
     name, stiffness = max(off, key=lambda where: (np.isnan(off[where]), off[where]))
     worst = off[name, stiffness]
     soft, hard = STIFFNESSES[0], STIFFNESSES[-1]
@@ -264,14 +240,16 @@ def _judge_stiffnesses(claims: Claims, sweeps: Sweeps) -> None:
         f"not {', '.join(failed)}" if failed else f"{sum(map(len, sweeps.values()))} runs of {DURATION:g} s",
         not failed,
     )
-    claims.say(
+    claims.each(
         "Up to steel's stiffness the iterations grow by 20 % at most (Fig. 19).",
-        "; ".join(
-            f"{name}: {of[soft].iterations:.1f}, {of[STIFFNESS].iterations:.1f} and {of[hard].iterations:.1f} at "
-            f"{soft:g}, {STIFFNESS:g} and {hard:g} N/m"
+        [
+            (
+                f"{name}: {of[soft].iterations:.1f}, {of[STIFFNESS].iterations:.1f} and {of[hard].iterations:.1f} at "
+                f"{soft:g}, {STIFFNESS:g} and {hard:g} N/m",
+                of[STIFFNESS].iterations < 1.2 * of[soft].iterations,
+            )
             for name, of in sweeps.items()
-        ),
-        all(of[STIFFNESS].iterations < 1.2 * of[soft].iterations for of in sweeps.values()),
+        ],
     )
 
 
@@ -295,23 +273,12 @@ def _figure(runs: Mapping[str, ContactRun], by_period: Sweeps, by_stiffness: Swe
     for name, of in by_period.items():
         values = of[PERIOD].tolerance
         tolerance.append(curve(name, name, PERIOD * np.arange(1, len(values) + 1), values, linewidth=0.7))
-    dashed = {"color": "black", "linestyle": "--"}
-    tolerance.append(Curve(np.array([0.0, DURATION]), np.full(2, STICTION_TOLERANCE), style=dashed))
+    tolerance.append(Curve.level(np.array([0.0, DURATION]), STICTION_TOLERANCE, **DASHED))
     stiffness, log = np.array(STIFFNESSES), {"yscale": "log"}
 
     def over(sweeps: Sweeps, x: str, key: str, y: str, title: str, *more: Curve, factor: float = 1.0) -> Panel:
-        """A number of the runs over what is swept."""
-        lines = [
-            curve(
-                name,
-                name,
-                np.array(list(of)),
-                np.array([factor * getattr(s, key) for s in of.values()]),
-                marker="o",
-                markersize=4,
-            )
-            for name, of in sweeps.items()
-        ]
+        """Draws a number of the runs over the swept quantity x."""
+        lines = [swept(name, name, {x: factor * getattr(s, key) for x, s in of.items()}) for name, of in sweeps.items()]
         scale = {"xscale": "log", "yscale": "log" if key in ("condition", "penetration") else "linear"}
         return Panel(y, [*lines, *more], x, scale, title=title, legend=None)
 
@@ -338,6 +305,6 @@ def _figure(runs: Mapping[str, ContactRun], by_period: Sweeps, by_stiffness: Swe
                  "condition over the stiffness (Fig. 19)"),
         ],
         over(by_stiffness, "stiffness (N/m)", "penetration", "mean penetration (m)", "penetration at rest (Fig. 18)",
-             Curve(stiffness, WEIGHT / stiffness, style=dashed)),
+             Curve(stiffness, WEIGHT / stiffness, style=DASHED)),
         size=(13, 20),
     )  # fmt: skip

@@ -12,13 +12,13 @@ from convex_contact.scenes import one_body as scene
 from convex_contact.scenes.closed_forms import gliding_time
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import contact
-from haptic_experiments.kit.contact import PAPER, ContactRun, Convergence, ConvergenceNumbers, curves
+from haptic_experiments.kit.contact import PAPER, ContactRun, Convergence, curves
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
 #: time steps of the paper's study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (2e-3, 1e-2, 5e-2), 2e-4, 2.0
-#: the box slips at more than this, for the gliding gap [m/s]
+#: least speed of a box that slips, for the gliding gap [m/s]
 _SLIPS = 0.05
 #: numbers of an independent implementation of the paper at T = 10 ms: gliding gap over its prediction (Table I),
 #: largest gap [mm], largest normal force over the weight; position error of Lagged [m] by time step
@@ -59,22 +59,22 @@ class RunNumbers:
 
 
 def slip(run: ContactRun) -> np.ndarray:
-    """Velocity of the box against the belt (n, 3) [m/s]."""
+    """Computes the velocity of the box against the belt (n, 3) [m/s]."""
     return np.asarray(run.velocity[:, run.body("box")] - run.velocity[:, run.body("belt")])
 
 
 def gap(run: ContactRun) -> np.ndarray:
-    """Gap under the box (n,) [m]."""
+    """Computes the gap under the box (n,) [m]."""
     return np.asarray(run.position[:, run.body("box"), 2] - 0.5 * scene.BOX_SIDE)
 
 
 def force_over_weight(run: ContactRun) -> np.ndarray:
-    """Force of the belt on the box over its weight (n, 3)."""
+    """Computes the force of the belt on the box over its weight (n, 3)."""
     return run.force_on(run.body("belt"), run.body("box")) / (scene.BOX_MASS * scene.GRAVITY)
 
 
 def predicted_gap(run: ContactRun, approximation: str) -> np.ndarray:
-    """Gap at which the box glides by Table I (n,) [m]."""
+    """Predicts the gap at which the box glides by Table I (n,) [m]."""
     reach = gliding_time(approximation, run.step, scene.BOX_RELAXATION_TIME)
     return np.asarray(scene.BOX_FRICTION * np.abs(slip(run)[:, 0]) * reach)
 
@@ -96,22 +96,21 @@ def measure(run: ContactRun) -> RunNumbers:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     runs = contact.runs_of(bags)
-    numbers = {name: measure(run) for name, run in runs.items()}
     study = Convergence.of(scene.conveyor_belt, "box", reference=REFERENCE, periods=PERIODS, duration=DURATION)
     standard = all(run.is_of("convex_contact.scenes:conveyor_belt", 1e-2) for run in runs.values())
-    claims = Claims()
-    for key, text in _TEXTS.items():
-        measured = {name: getattr(numbers[name], key) for name in PAPER if name in numbers}
-        contact.compared(claims, text, measured, EXPECTED[key], judged=standard, absolute=_TOLERANCES[key])
-    _judge_study(claims, study)
-    parameters = {"contact": next(iter(runs.values())).parameters}
-    made = ConvergenceNumbers(numbers, study)
-    return Report(made, claims, lambda: _figure(runs, study.errors), _CAPTION, parameters)
+
+    def claim(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
+        for key, text in _TEXTS.items():
+            measured = {name: getattr(numbers[name], key) for name in PAPER if name in numbers}
+            contact.compared(claims, text, measured, EXPECTED[key], judged=standard, absolute=_TOLERANCES[key])
+        _claim_convergence(claims, study)
+
+    return contact.report_of(runs, measure, claim, lambda: _figure(runs, study.errors), _CAPTION, study)
 
 
-def _judge_study(claims: Claims, study: Convergence) -> None:
+def _claim_convergence(claims: Claims, study: Convergence) -> None:
     sap, lagged, similar = (study.errors[name] for name in PAPER)
     short, middle = PERIODS[:2]
     text = "The position error of Lagged (m) at each time step (Fig. 4)."

@@ -25,11 +25,11 @@ from convex_contact.scenes.tosses import (
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
-from haptic_experiments.kit.contact import STYLES, ContactRun, curve, runs_of
+from haptic_experiments.kit.contact import STYLES, ContactRun, curve, report_of, runs_of
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
-#: largest difference of the replay from the recording, from the integration of its rotations [m], [rad]
+#: largest difference of the replay from the recording, by the integration of rotations [m], [rad]
 _REPLAYED = 1e-6
 
 
@@ -63,10 +63,10 @@ class Numbers:
 
 
 def toss_of(run: ContactRun) -> Toss:
-    """The recorded toss that a run is beside.
+    """Loads the recorded toss that a run is compared with.
 
     Raises:
-        HapticError: the run is not at the recording's rate, or its world has no toss.
+        HapticError: The run has another period than the recording, or its world has no toss.
     """
     entries = parse_entries(run.parameters["world_parameters"])
     if abs(run.period - PERIOD) > 1e-9:
@@ -77,10 +77,10 @@ def toss_of(run: ContactRun) -> Toss:
 
 
 def simulated(run: ContactRun, body: str, toss: Toss) -> tuple[np.ndarray, np.ndarray]:
-    """Position and orientation of a body at samples 1 to n - 1.
+    """Returns position (n - 1, 3) [m] and orientation (n - 1, 4) of a body at samples 1 to n - 1.
 
     Raises:
-        HapticError: the run is shorter than the toss, or has missed ticks of it.
+        HapticError: The run is shorter than the toss, or has missed ticks of it.
     """
     if len(run.tick) < toss.samples or (run.tick[: toss.samples] != np.arange(toss.samples)).any():
         raise HapticError(f"the toss has {toss.samples} samples, the run has {len(run.tick)} ticks; make it longer")
@@ -108,33 +108,32 @@ def measure(run: ContactRun, toss: Toss) -> Numbers:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     runs = runs_of(bags)
     tosses = {name: toss_of(run) for name, run in runs.items()}
-    numbers = {name: measure(run, tosses[name]) for name, run in runs.items()}
-    first, claims = next(iter(runs)), Claims()
-    far = max(n.replay.position for n in numbers.values())
-    turned = max(n.replay.rotation for n in numbers.values())
-    claims.say(
-        "What is shown beside the simulation is the recording.",
-        f"at most {far:.1e} m and {turned:.1e} rad from it (below {_REPLAYED:g})",
-        max(far, turned) < _REPLAYED,
-    )
-    _judge_rest(claims, runs[first], tosses[first])
-    words = [
-        f"{name}: {100 * n.position_error:.1f} % of the width and {n.rotation_error:.1f} deg on average, "
-        f"{100 * n.last_position_error:.1f} % and {n.last_rotation_error:.1f} deg at the end"
-        for name, n in numbers.items()
-    ]
-    claims.say(
-        "Error of the simulation against the recording (one toss says little; for all see docs/contact.md).",
-        "; ".join(words),
-    )
-    parameters = {"contact": runs[first].parameters}
-    return Report({"runs": numbers}, claims, lambda: _figure(runs, tosses), _CAPTION, parameters)
+    first = next(iter(runs))
+
+    def claim(claims: Claims, numbers: Mapping[str, Numbers]) -> None:
+        far = max(n.replay.position for n in numbers.values())
+        turned = max(n.replay.rotation for n in numbers.values())
+        claims.say(
+            "What is shown beside the simulation is the recording.",
+            f"at most {far:.1e} m and {turned:.1e} rad from it (below {_REPLAYED:g})",
+            max(far, turned) < _REPLAYED,
+        )
+        _claim_rest(claims, runs[first], tosses[first])
+        errors = [
+            f"{name}: {100 * n.position_error:.1f} % of the width and {n.rotation_error:.1f} deg on average, "
+            f"{100 * n.last_position_error:.1f} % and {n.last_rotation_error:.1f} deg at the end"
+            for name, n in numbers.items()
+        ]
+        text = "Error of the simulation against the recording (one toss says little; for all see docs/contact.md)."
+        claims.say(text, "; ".join(errors))
+
+    return report_of(runs, lambda run: measure(run, toss_of(run)), claim, lambda: _figure(runs, tosses), _CAPTION)
 
 
-def _judge_rest(claims: Claims, run: ContactRun, toss: Toss) -> None:
+def _claim_rest(claims: Claims, run: ContactRun, toss: Toss) -> None:
     last = min(len(run.tick), toss.samples) - 1
     bodies = [run.body(body) for body in ("cube", "recording")]
     heights = [1e3 * float(run.position[last, body, 2]) for body in bodies]
@@ -156,9 +155,9 @@ _CAPTION = (
 
 def _figure(runs: Mapping[str, ContactRun], tosses: Mapping[str, Toss]) -> Figure:
     def lines(values: Any) -> list[Curve]:
-        """Of all runs, from the simulated position and orientation and the toss."""
+        """Draws a function of simulated position, orientation and toss for each run."""
         return [
-            curve(name, run.approximation, tosses[name].time[1:], values(*simulated(run, "cube", tosses[name]), toss))
+            curve(name, run.approximation, toss.time[1:], values(*simulated(run, "cube", toss), toss))
             for (name, run), toss in zip(runs.items(), tosses.values(), strict=True)
         ]
 
@@ -181,7 +180,7 @@ def _figure(runs: Mapping[str, ContactRun], tosses: Mapping[str, Toss]) -> Figur
 
 
 def _draw_cubes(axes: Axes, run: ContactRun, toss: Toss) -> None:
-    """Recorded and simulated cube from the side at five instants."""
+    """Draws the recorded and the simulated cube from the side at five instants."""
     moved = toss.position[-1, :2] - toss.position[0, :2]
     along = moved / max(float(np.linalg.norm(moved)), 1e-9)
     for k in np.linspace(0, toss.samples - 1, 5).astype(int):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 
 from convex_contact.scenes.peg import Peg, caging
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.contact import ContactRun
+from haptic_experiments.kit.contact import ContactRun, report_of
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report, key
 from haptic_experiments.kit.signals import Counts, Percentiles
@@ -20,9 +21,9 @@ NAMESPACE = "/joystick"
 SCENE = "convex_contact.peg_scene:deformable_peg"
 #: mean time of a step in the paper [s], and its largest and mean number of contacts
 PAPER_STEP, PAPER_LARGEST, PAPER_MEAN = 24.5e-3, 114, 73.9
-#: a peg that has left the table by so much is lifted [m]
+#: least height of a lifted peg above the table [m]
 LIFTED = 0.02
-#: the ends of a wall's contact zone lead its middle by more than so much where it closes round the peg [m]
+#: least distance by which the ends of a wall's contact zone lead its middle where it closes round the peg [m]
 CAGED = 2e-4
 _FINGERS = ("left", "right")
 
@@ -45,7 +46,7 @@ class Numbers:
         end_above_table: Height of its foot at the end [m].
         end_from_holder: Horizontal distance of its centre from the holder's at the end [m].
         grip_force: Mean normal force of a finger while the peg is lifted [N].
-        caging: By how much the ends of a wall's contact zone then lead its middle, mean [m].
+        caging: Mean distance by which the ends of a wall's contact zone then lead its middle [m].
         wall_displacement: Largest displacement of the gripping wall [m].
         bearing_contacts: Contacts with a normal force; the mean while the peg is lifted.
         candidates: Contacts.
@@ -71,26 +72,25 @@ class Numbers:
 
 
 def peg_force(run: ContactRun, *fingers: str) -> np.ndarray:
-    """Sum of the normal forces of fingers on the peg (n,) [N]."""
-    peg, own = run.body("peg"), np.array([name.split("/")[0] in fingers for name in run.names])
-    return np.array([c.normal_force[(c.body == peg).any(axis=1) & own[c.body].any(axis=1)].sum() for c in run.contacts])
+    """Sums the normal forces of fingers on the peg (n,) [N]."""
+    return run.normal_force_on(run.body("peg"), np.array([name.split("/")[0] in fingers for name in run.names]))
 
 
 def wall(run: ContactRun, scene: Peg, finger: str) -> tuple[np.ndarray, np.ndarray]:
-    """Stations (m,) [m] and displacements (n, m) [m] of a finger's gripping wall."""
+    """Returns stations (m,) [m] and displacements (n, m) [m] of a finger's gripping wall."""
     return scene.wall_displacement(finger, run.names, run.position, run.orientation)
 
 
 def measure(run: ContactRun, scene: Peg) -> Numbers:
     """Measures one run."""
-    place = run.position[:, run.body("peg")]
-    height = place[:, 2] - 0.5 * scene.length
+    peg = run.position[:, run.body("peg")]
+    height = peg[:, 2] - 0.5 * scene.length
     grip = peg_force(run, *_FINGERS)
     bearing = np.array([int((c.normal_force > 0.0).sum()) for c in run.contacts])
     lifted = height > LIFTED
     stations, moved = wall(run, scene, "left")
     closed = caging(stations, moved)
-    mesh, end = scene.finger.mesh()[0], place[-1]
+    mesh, end = scene.finger.mesh()[0], peg[-1]
     times = run.solve_time[1:]
     return Numbers(
         vertices=len(mesh.vertices),
@@ -111,14 +111,19 @@ def measure(run: ContactRun, scene: Peg) -> Numbers:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     runs = {name: ContactRun.from_bag(bag, NAMESPACE) for name, bag in bags.items()}
-    scenes = {name: run.scene(SCENE, Peg) for name, run in runs.items()}
-    numbers = {name: measure(run, scenes[name]) for name, run in runs.items()}
-    first = next(iter(runs))
-    run, scene, entry = runs[first], scenes[first], numbers[first]
+    first = next(iter(runs.values()))
+
+    def measured(run: ContactRun) -> Numbers:
+        return measure(run, run.scene(SCENE, Peg))
+
+    return report_of(runs, measured, _claims, lambda: _figure(first, first.scene(SCENE, Peg)), _CAPTION)
+
+
+def _claims(claims: Claims, numbers: dict[str, Numbers]) -> None:
+    entry = next(iter(numbers.values()))
     step, candidates, bearing = entry.step_time, entry.candidates, entry.bearing_contacts
-    claims = Claims()
     claims.say(
         "The arm is teleoperated, and places the rigid cylinder into the rigid holder.",
         f"lifted by {1e3 * entry.lift:.0f} mm (more than {1e3 * LIFTED:g} mm); at the end its foot is "
@@ -143,7 +148,6 @@ def analyse(bags: dict[str, Bag]) -> Report:
         f"candidates: {candidates.largest} and {candidates.mean:.1f}; contacts that bear: at most "
         f"{bearing.largest}, {bearing.mean:.1f} while the peg is lifted",
     )
-    return Report({"runs": numbers}, claims, lambda: _figure(run, scene), _CAPTION, {"contact": run.parameters})
 
 
 _CAPTION = (
@@ -153,18 +157,18 @@ _CAPTION = (
 
 
 def _figure(run: ContactRun, scene: Peg) -> Figure:
-    place = run.position[:, run.body("peg")]
-    dotted = {"color": "black", "linewidth": 0.6, "linestyle": ":"}
-    whole, wide = run.time[[0, -1]], {"linewidth": 1.5}
-    holder, paper = (Curve(whole, np.full(2, 1e3 * value), style=dotted) for value in (scene.holder, PAPER_STEP))
+    position = run.position[:, run.body("peg")]
+    dotted: dict[str, Any] = {"color": "black", "linewidth": 0.6, "linestyle": ":"}
+    holder, paper = (Curve.level(run.time, 1e3 * value, **dotted) for value in (scene.holder, PAPER_STEP))
+    wide = {"linewidth": 1.5}
     peg = [
-        Curve(run.time, 1e3 * (place[:, 2] - 0.5 * scene.length), "height of the foot", wide),
-        Curve(run.time, 1e3 * place[:, 1], "along the path to the holder", wide),
+        Curve(run.time, 1e3 * (position[:, 2] - 0.5 * scene.length), "height of the foot", wide),
+        Curve(run.time, 1e3 * position[:, 1], "along the path to the holder", wide),
         holder,
     ]
     grip = [Curve(run.time, peg_force(run, finger), finger, wide) for finger in _FINGERS]
     cost = [Curve(run.time[1:], 1e3 * run.solve_time[1:], style={"linewidth": 0.6}), paper]
-    cage = partial(_draw_cage, run=run, scene=scene, k=int(np.argmax(place[:, 2])))
+    cage = partial(_draw_cage, run=run, scene=scene, k=int(np.argmax(position[:, 2])))
     return panels(
         [
             Panel("peg (mm)", peg),
@@ -179,7 +183,7 @@ def _figure(run: ContactRun, scene: Peg) -> Figure:
 
 
 def _draw_cage(axes: Axes, run: ContactRun, scene: Peg, k: int) -> None:
-    """The walls from above, in the axes of the fingers' mounts."""
+    """Draws the walls from above, in the axes of the fingers' mounts."""
     opening = 0.5 * np.linalg.norm(run.position[k, run.body("left/mount")] - run.position[k, run.body("right/mount")])
     for finger, sign in (("left", 1.0), ("right", -1.0)):
         stations, moved = wall(run, scene, finger)

@@ -1,8 +1,8 @@
 """Report of the probe on a tooth: contact, wall and friction node on the TAU device.
 
-Beside the run stands the same physics in one process (`kit.wall_friction`): wall and friction as one compiled step,
-and the in-process graph of the nodes, whose difference from the run is the effect of the messages. A third graph slides
-with the same hand on a flat wall that stands still: the effect of turning planes is seen against it.
+The run is compared with three single-process references (`kit.wall_friction`). In one, wall and friction are one
+compiled step. Another is the in-process graph of the nodes; its difference from the run is the effect of the messages.
+The third slides with the same hand on a flat wall that stands still; it shows the effect of turning planes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from matplotlib.figure import Figure
 
 from convex_contact.scenes.tooth import APART_X, APART_Y, groove_height
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.composed import ComposedNumbers, GraphPanel, SplitAndImplicit, latency_metrics
+from haptic_experiments.kit.composed import (
+    ComposedNumbers,
+    GraphPanel,
+    SplitAndImplicit,
+    composed_report,
+    latency_metrics,
+)
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.probing import (
@@ -38,16 +44,20 @@ from haptic_experiments.kit.probing import (
 from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.wall_friction import WallFriction, stability_claim
 
-#: how far the tip may be from the groove's line while it slides there: sideways, and in depth [m]
+#: largest distance of the sliding tip from the groove's line: sideways, and in depth [m]
 SIDEWAYS, DEEP = 1.0e-4, 1.0e-4
-#: torques from tick to tick, and lines of the push at rest, may be so many times those of a flat wall
+#: largest ratio to a flat wall, of torque changes from tick to tick and of lines of the normal force at rest
 JERK = 2.0
 #: fraction of the ticks in which both flanks are in contact while the tip rests in the groove
 BOTH = 0.95
-#: energy that may have been given to the tool at any time [J]: a thousandth of what the hand puts in
+#: largest energy that the tool may have got at any time [J], a thousandth of the hand's
 GIVEN = 1e-5
-#: how far the tool may be from that of one implicit step, in the groove [m]
+#: largest distance of the tool from that of one implicit step, in the groove [m]
 APART = 2.0e-4
+#: phases in which the tip rests
+RESTS = ("rest in the groove", "rest in the pit")
+#: a run, and the distance of its tip from the tooth (n,) [m]
+Signals = tuple[Probing, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -99,59 +109,56 @@ class Numbers(ComposedNumbers):
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
-    numbers: dict[str, Numbers] = {}
-    claims = Claims()
-    runs: dict[str, tuple[Probing, np.ndarray]] = {}
-    for name, bag in bags.items():
-        run, scene = of_bag(bag), kept(WallFriction, bag, "contact")
-        ticks = np.rint(run.time / run.period).astype(np.int64)  # in realtime a node may have missed some
-        implicit = kept(of_graph, scene.implicit, ticks, run.phases, "wall/friction")
-        split = kept(of_graph, scene.split, ticks, run.phases)
-        flat = kept(of_graph, kept(flat_graph, bag, scene), ticks, run.phases)
-        geometry = scene.split.steps["contact"].renderer.rendering
-        distance = kept(distances, geometry, run.position)
-        energy = run.period * np.cumsum(run.power)
-        resting = until_rest(run)
-        rests = ("rest in the groove", "rest in the pit")
-        numbers[name] = Numbers(
-            mode=bag.custom.get("mode", "lockstep"),
-            delay=int(bag.parameters("device")["command_delay_ticks"]),
-            ticks=len(ticks),
-            missed_ticks=len(bag.topics["/tau/device_state"]["tick"]) - len(ticks),
-            taps=taps(run, distance),
-            groove=groove(run, distance, bag.parameters("contact")["touch_radius"]),
-            jerk=Beside(jerk(run), jerk(flat)),
-            ringing={rest: Beside(ringing_of(run, rest), ringing_of(flat, rest)) for rest in rests},
-            energy=Energy(float(energy.max(initial=0.0)), float(energy[-1]), -run.dissipated),
-            against_split=difference(run, split),
-            against_implicit=difference(run, implicit),
-            stable_stiffness=SplitAndImplicit(
-                *(kept(scene.stable_stiffness, resting, implicit=whole) for whole in (False, True))
-            ),
-            latency_p50_p99=latency_metrics(bag),
-            step_time=SplitAndImplicit(split.step_time, implicit.step_time),
-        )
-        runs[name] = (run, distance)
-        _claims(claims, name, numbers[name], bag.parameters("friction")["stiffness"])
-    first = next(iter(bags.values()))
-    parameters = {source: first.parameters(source) for source in ("contact", "wall", "friction")}
-    return Report({"runs": numbers}, claims, lambda: _figure(runs, first), _CAPTION, parameters)
+    """Makes the report of one or more bags of the experiment."""
+
+    def claim(claims: Claims, name: str, n: Numbers, signals: Signals, bag: Bag) -> None:
+        _claims(claims, name, n, bag.parameters("friction")["stiffness"])
+
+    return composed_report(bags, measure, claim, _figure, _CAPTION, ("contact", "wall", "friction"))
+
+
+def measure(bag: Bag) -> tuple[Numbers, Signals]:
+    """Measures one run beside its references; returns the numbers, the run, and the tip's distance from the tooth."""
+    run, scene = of_bag(bag), kept(WallFriction, bag, "contact")
+    ticks = np.rint(run.time / run.period).astype(np.int64)  # in realtime a node may have missed some
+    implicit = kept(of_graph, scene.implicit, ticks, run.phases, "wall/friction")
+    split = kept(of_graph, scene.split, ticks, run.phases)
+    flat = kept(of_graph, kept(flat_graph, bag, scene), ticks, run.phases)
+    distance = kept(distances, scene.split.steps["contact"].renderer.rendering, run.position)
+    energy = run.period * np.cumsum(run.power)
+    resting = until_rest(run)
+    numbers = Numbers(
+        mode=bag.custom.get("mode", "lockstep"),
+        delay=int(bag.parameters("device")["command_delay_ticks"]),
+        ticks=len(ticks),
+        missed_ticks=len(bag.topics["/tau/device_state"]["tick"]) - len(ticks),
+        taps=taps(run, distance),
+        groove=groove(run, distance, bag.parameters("contact")["touch_radius"]),
+        jerk=Beside(jerk(run), jerk(flat)),
+        ringing={name: Beside(ringing_of(run, name), ringing_of(flat, name)) for name in RESTS},
+        energy=Energy(float(energy.max(initial=0.0)), float(energy[-1]), -run.dissipated),
+        against_split=difference(run, split),
+        against_implicit=difference(run, implicit),
+        stable_stiffness=SplitAndImplicit(
+            *(kept(scene.stable_stiffness, resting, implicit=whole) for whole in (False, True))
+        ),
+        latency_p50_p99=latency_metrics(bag),
+        step_time=SplitAndImplicit(split.step_time, implicit.step_time),
+    )
+    return numbers, (run, distance)
 
 
 def _claims(claims: Claims, name: str, n: Numbers, stiffness: float) -> None:
-    """Adds the claims of one run; stiffness is that of its friction [N/m]."""
+    """Adds the claims on one run; stiffness is that of its friction [N/m]."""
     split, slides = n.against_split, n.groove
     if n.mode == "lockstep" and not n.delay:
         same = {"tool [m]": split.motion, "push [N]": split.push, "friction [N]": split.friction}
         claims.identical(f"The nodes do what one process does, bit for bit ({name}).", same)
-    rebounds = [f"it comes with {tap.speed:.4f} m/s and leaves with {tap.rebound:.4f} m/s" for tap in n.taps]
-    claims.say(
-        f"A tapped cusp stops the probe, which leaves slower than it came ({name}).",
-        "; ".join(rebounds),
-        all(0.0 < tap.rebound < tap.speed for tap in n.taps),
-        unless="" if n.taps else "no tap",
-    )
+    rebounds = [
+        (f"it comes with {t.speed:.4f} m/s and leaves with {t.rebound:.4f} m/s", 0.0 < t.rebound < t.speed)
+        for t in n.taps
+    ]
+    claims.each(f"A tapped cusp stops the probe, which leaves slower than it came ({name}).", rebounds, unless="no tap")
     farthest = {}
     if slides:
         farthest["sideways [µm]"] = (1e6 * max(found.sideways for found in slides.values()), 1e6 * SIDEWAYS)
@@ -209,7 +216,7 @@ _CAPTION = (
 )
 
 
-def _figure(runs: dict[str, tuple[Probing, np.ndarray]], bag: Bag) -> Figure:
+def _figure(runs: dict[str, Signals], bag: Bag) -> Figure:
     x = np.linspace(-3.5e-3, 3.5e-3, 200)
     line = 1e3 * groove_height(x, bag.parameters("contact")["touch_radius"])
     side, depth, lines, work = [Curve(1e3 * x, line, "groove", {"linestyle": ":", "color": "k"})], [], [], []

@@ -13,13 +13,13 @@ from convex_contact.scenes import one_body as scene
 from convex_contact.simulation.convergence import convergence_order
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import contact
-from haptic_experiments.kit.contact import PAPER, ContactRun, Convergence, ConvergenceNumbers, curves
+from haptic_experiments.kit.contact import PAPER, ContactRun, Convergence, curves
 from haptic_experiments.kit.figures import Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
 #: time steps of the paper's study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (4e-4, 2e-3, 1e-2), 4e-5, 0.3
-#: it rolls when it slips by less than this [m/s]
+#: largest slip of a sphere that rolls [m/s]
 _ROLLS = 1e-3
 #: numbers of an independent implementation of the paper at T = 2 ms [s], and position errors of Lagged [m]
 EXPECTED = {
@@ -27,8 +27,14 @@ EXPECTED = {
     "rolling": {"sap": 0.118, "lagged": 0.120, "similar": 0.118},
 }
 EXPECTED_ERRORS = {4e-4: 9.3e-5, 2e-3: 5.1e-4, 1e-2: 2.6e-3}
-#: the times are ticks of 2 ms; the errors are against a reference whose step is not known, which matters by a tenth
+#: tolerances: times are ticks of 2 ms; the step of the errors' reference is unknown, which changes them by a tenth
 _TICK, _ROUNDED = 1e-6, 0.1
+_SLIDING_TIME = closed_forms.sliding_time(scene.BALL_SPEED, scene.BALL_FRICTION, scene.GRAVITY)
+_TEXTS = {
+    "first_contact": "SAP touches before the sphere is at the ground, Similar less early (acting from afar); s.",
+    "rolling": f"The sphere rolls after sliding for 2 U0/(7 mu g) = {_SLIDING_TIME:.3f} s, whatever the "
+    "approximation; s.",
+}
 
 
 @dataclass(frozen=True)
@@ -49,13 +55,13 @@ class RunNumbers:
 
 
 def slip_of(run: ContactRun) -> np.ndarray:
-    """Velocity of the sphere's lowest point along the ground (n,) [m/s]."""
+    """Computes the velocity of the sphere's lowest point along the ground (n,) [m/s]."""
     ball = run.body("ball")
     return np.asarray(run.velocity[:, ball, 0] - scene.BALL_RADIUS * run.angular_velocity[:, ball, 1])
 
 
 def force_of(run: ContactRun) -> np.ndarray:
-    """Force of the ground on the sphere (n, 3) [N]."""
+    """Sums the force of the ground on the sphere (n, 3) [N]."""
     return run.force_on(run.body("floor"), run.body("ball"))
 
 
@@ -74,32 +80,25 @@ def measure(run: ContactRun) -> RunNumbers:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     runs = contact.runs_of(bags)
-    numbers = {name: measure(run) for name, run in runs.items()}
     study = Convergence.of(scene.falling_sphere, "ball", reference=REFERENCE, periods=PERIODS, duration=DURATION)
     standard = all(
         run.is_of("convex_contact.scenes:falling_sphere", 2e-3) and run.parameters["world_parameters"] in ([], [""])
         for run in runs.values()
     )
-    sliding_time = closed_forms.sliding_time(scene.BALL_SPEED, scene.BALL_FRICTION, scene.GRAVITY)
-    texts = {
-        "first_contact": "SAP touches before the sphere is at the ground, Similar less early (acting from afar); s.",
-        "rolling": f"The sphere rolls after sliding for 2 U0/(7 mu g) = {sliding_time:.3f} s, whatever the "
-        "approximation; s.",
-    }
-    claims = Claims()
-    for key, text in texts.items():
-        measured = {name: getattr(numbers[name], key) for name in PAPER if name in numbers}
-        contact.compared(claims, text, measured, EXPECTED[key], judged=standard, absolute=_TICK)
-    _judge_speed(claims, numbers)
-    _judge_study(claims, study)
-    parameters = {"contact": next(iter(runs.values())).parameters}
-    made = ConvergenceNumbers(numbers, study)
-    return Report(made, claims, lambda: _figure(runs, study.errors), _CAPTION, parameters)
+
+    def claim(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
+        for key, text in _TEXTS.items():
+            measured = {name: getattr(numbers[name], key) for name in PAPER if name in numbers}
+            contact.compared(claims, text, measured, EXPECTED[key], judged=standard, absolute=_TICK)
+        _claim_speed(claims, numbers)
+        _claim_convergence(claims, study)
+
+    return contact.report_of(runs, measure, claim, lambda: _figure(runs, study.errors), _CAPTION, study)
 
 
-def _judge_speed(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
+def _claim_speed(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
     expected = closed_forms.rolling_speed(scene.BALL_SPEED)
     speeds = {name: n.rolling_speed for name, n in numbers.items() if n.rolling_speed is not None}
     words = "; ".join(f"{name} {speed:.4f}" for name, speed in speeds.items())
@@ -112,7 +111,7 @@ def _judge_speed(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
     )
 
 
-def _judge_study(claims: Claims, study: Convergence) -> None:
+def _claim_convergence(claims: Claims, study: Convergence) -> None:
     study.compare_lagged(claims, "The position error of Lagged (m) at each step (Fig. 7).", EXPECTED_ERRORS, _ROUNDED)
     small, middle = PERIODS[:2]
     slope = convergence_order(study.errors["sap"], (small, middle))

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from convex_contact.scenes.grasp import LOST, Grasp
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.contact import ContactRun, curve, runs_by_variant
+from haptic_experiments.kit.contact import ContactRun, curve, report_of, runs_by_variant
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report, key
 
@@ -53,21 +53,20 @@ class Numbers:
 
 
 def offset(run: ContactRun, scene: Grasp) -> np.ndarray:
-    """Of the rod's centre from where it hung in the hand at the start (n, 3) [m]."""
+    """Computes the displacement of the rod's centre in the hand since the start (n, 3) [m]."""
     grip = run.position[:, run.body("gripper/hand")]
     return np.asarray(run.position[:, run.body("rod")] - grip + np.array([0.0, 0.0, scene.arm]))
 
 
 def tilt(run: ContactRun) -> np.ndarray:
-    """Of the rod's axis against the vertical (n,) [rad]."""
+    """Computes the tilt of the rod's axis against the vertical (n,) [rad]."""
     axis = Rotation.from_quat(run.orientation[:, run.body("rod")]).as_matrix()[:, 2, 2]
     return np.asarray(np.arccos(np.clip(axis, -1.0, 1.0)))
 
 
 def pads(run: ContactRun) -> np.ndarray:
-    """Sum of the normal forces on the rod (n,) [N]."""
-    rod = run.body("rod")
-    return np.array([c.normal_force[(c.body == rod).any(axis=1)].sum() for c in run.contacts])
+    """Sums the normal forces on the rod (n,) [N]."""
+    return run.normal_force_on(run.body("rod"), np.ones(len(run.names), dtype=bool))
 
 
 def measure(run: ContactRun, scene: Grasp) -> Numbers:
@@ -95,37 +94,39 @@ def measure(run: ContactRun, scene: Grasp) -> Numbers:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     runs = runs_by_variant(bags)
     scenes = {name: run.scene(SCENE, Grasp) for name, run in runs.items()}
-    numbers = {name: measure(run, scenes[name]) for name, run in runs.items()}
-    ratios = {name: e.frequency / e.pendulum_frequency for name, e in numbers.items()}
-    slow = {name: numbers[name] for name, ratio in ratios.items() if ratio <= SLOW}
-    fast = {name: numbers[name] for name, ratio in ratios.items() if ratio >= FAST}
-    claims = Claims()
-    _judge_frequencies(claims, slow, fast)
-    _judge_creep(claims, runs, slow)
-    held = {name: e for name, e in numbers.items() if e.is_held}
-    forces = {name: e.mean_pad_force / (0.5 * scenes[name].effort_limit) for name, e in held.items()}
-    claims.say(
-        "The motor saturates: each pad presses with half its effort limit, in the mean over a run that holds the rod.",
-        "; ".join(f"{name} {force:.4f} times that" for name, force in forces.items()) + " (1 within 0.01)",
-        all(abs(force - 1.0) < 0.01 for force in forces.values()),
-        unless="" if forces else "no run holds the rod",
-    )
-    limits = {name: _elongation_limit(run, scenes[name]) for name, run in runs.items()}
-    far = {name: e.largest_distance_from_circle_m for name, e in numbers.items()}
-    claims.say(
-        "The hand is on its circle at every tick.",
-        f"at most {1e9 * max(far.values()):.0f} nm from it (limits up to {1e9 * max(limits.values()):.0f} nm)",
-        all(far[name] <= limits[name] for name in runs),
-    )
-    parameters = {"contact": next(iter(runs.values())).parameters}
-    return Report({"runs": numbers}, claims, lambda: _figure(runs, scenes), _CAPTION, parameters)
+
+    def claim(claims: Claims, numbers: dict[str, Numbers]) -> None:
+        ratios = {name: e.frequency / e.pendulum_frequency for name, e in numbers.items()}
+        slow = {name: numbers[name] for name, ratio in ratios.items() if ratio <= SLOW}
+        _claim_frequencies(claims, slow, {name: numbers[name] for name, ratio in ratios.items() if ratio >= FAST})
+        _claim_creep(claims, runs, slow)
+        forces = {n: e.mean_pad_force / (0.5 * scenes[n].effort_limit) for n, e in numbers.items() if e.is_held}
+        claims.each(
+            "The motor saturates: each pad presses with half its effort limit, in the mean over a run that holds the "
+            "rod.",
+            [(f"{name} {force:.4f} times that", abs(force - 1.0) < 0.01) for name, force in forces.items()],
+            " (1 within 0.01)",
+            unless="no run holds the rod",
+        )
+        limits = {name: _elongation_limit(run, scenes[name]) for name, run in runs.items()}
+        far = {name: e.largest_distance_from_circle_m for name, e in numbers.items()}
+        claims.say(
+            "The hand is on its circle at every tick.",
+            f"at most {1e9 * max(far.values()):.0f} nm from it (limits up to {1e9 * max(limits.values()):.0f} nm)",
+            all(far[name] <= limits[name] for name in runs),
+        )
+
+    def measured(run: ContactRun) -> Numbers:
+        return measure(run, run.scene(SCENE, Grasp))
+
+    return report_of(runs, measured, claim, lambda: _figure(runs, scenes), _CAPTION)
 
 
 def _elongation_limit(run: ContactRun, scene: Grasp) -> float:
-    """Largest distance of the hand from its circle [m].
+    """Computes the largest distance of the hand from its circle [m].
 
     The near-rigid spring is elongated by 5e-4 dt^2 a for the mass that it moves; the limit is four times this, for the
     rod and the fingers.
@@ -133,34 +134,38 @@ def _elongation_limit(run: ContactRun, scene: Grasp) -> float:
     return 2e-3 * (run.step**2) * scene.circle_radius * (2.0 * np.pi * scene.frequency) ** 2 + 1e-12
 
 
-def _judge_frequencies(claims: Claims, slow: dict[str, Numbers], fast: dict[str, Numbers]) -> None:
-    tilt = np.degrees(SECURE)
-    words = [
-        f"{name} ({e.frequency:g} Hz) {'held' if e.is_held else 'lost'}, tilt at most {e.largest_tilt_deg:.2f} deg"
-        for name, e in slow.items()
-    ]
-    claims.say(
+def _claim_frequencies(claims: Claims, slow: dict[str, Numbers], fast: dict[str, Numbers]) -> None:
+    limit = np.degrees(SECURE)
+    claims.each(
         "At low frequencies the rod is secure.",
-        "; ".join(words) + f" (below {tilt:g} deg)",
-        all(e.is_held and np.radians(e.largest_tilt_deg) < SECURE for e in slow.values()),
-        unless="" if slow else "no slow run",
+        [
+            (
+                f"{name} ({e.frequency:g} Hz) {'held' if e.is_held else 'lost'}, tilt at most "
+                f"{e.largest_tilt_deg:.2f} deg",
+                e.is_held and np.radians(e.largest_tilt_deg) < SECURE,
+            )
+            for name, e in slow.items()
+        ],
+        f" (below {limit:g} deg)",
+        unless="no slow run",
     )
-    words = [
-        f"{name} ({e.frequency:g} Hz, pendulum {e.pendulum_frequency:.2f} Hz) "
-        + ("held" if e.is_held else f"lost after {e.time_to_failure_s:.2f} s")
-        + f", tilt up to {e.largest_tilt_deg:.0f} deg"
-        for name, e in fast.items()
-    ]
-    lost = [not e.is_held and np.radians(e.largest_tilt_deg) > SECURE for e in fast.values()]
-    claims.say(
+    claims.each(
         "Near its compound-pendulum frequency it rocks, slides and falls.",
-        "; ".join(words) + f" (above {tilt:g} deg)",
-        all(lost),
-        unless="" if fast else "no fast run",
+        [
+            (
+                f"{name} ({e.frequency:g} Hz, pendulum {e.pendulum_frequency:.2f} Hz) "
+                + ("held" if e.is_held else f"lost after {e.time_to_failure_s:.2f} s")
+                + f", tilt up to {e.largest_tilt_deg:.0f} deg",
+                not e.is_held and np.radians(e.largest_tilt_deg) > SECURE,
+            )
+            for name, e in fast.items()
+        ],
+        f" (above {limit:g} deg)",
+        unless="no fast run",
     )
 
 
-def _judge_creep(claims: Claims, runs: dict[str, ContactRun], slow: dict[str, Numbers]) -> None:
+def _claim_creep(claims: Claims, runs: dict[str, ContactRun], slow: dict[str, Numbers]) -> None:
     creep = {name: e.creep_um_per_s for name, e in slow.items() if e.creep_um_per_s is not None}
     elastoplastic = [name for name in creep if runs[name].approximation == "lagged_elastoplastic"]
     held = [abs(creep[name]) for name in elastoplastic]

@@ -21,13 +21,30 @@ from convex_contact.scenes.contact_surfaces import ClosedForms, closed_forms_of,
 from haptic_bags.bags import Bag
 from haptic_core.parameters import entry_values
 from haptic_experiments.kit.contact import STYLES, ContactRun, curves, runs_of
-from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.figures import DASHED, Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
-#: after this time loads have settled [s]; bodies are at rest in the last part of a run
+#: time after which loads have settled [s], and fraction of the run after which bodies are at rest
 _SETTLED, _LAST = 0.06, 0.9
-#: friction that is held on the lid's inclined rim bears a little of it; the disk's faces bear friction in their middles
+#: relative differences: friction on the lid's inclined rim carries some of its weight; the disk's faces have their
+#: friction in their middles
 _REST, _FRICTION = 5e-3, 0.02
+#: unit of a number and its factor, and largest difference from the closed form as a fraction of it; 0: that of the
+#: sphere's polyhedron
+_LIMITS = {
+    "ball_depth": ("mm", 1e3, 0.0),
+    "lid_depth": ("mm", 1e3, _REST),
+    "sliding": ("m/s²", 1.0, _FRICTION),
+    "spinning": ("rad/s²", 1.0, _FRICTION),
+}
+_TEXTS = {
+    "ball_depth": "The ball rests where the pressure over its patch bears the weight; its polyhedron lies a little "
+    "below the sphere.",
+    "lid_depth": "A compliant lid on a compliant pad rests where their gradients in series bear it.",
+    "sliding": "A sliding block is slowed by mu g.",
+    "spinning": "A spinning disk is slowed by the torsional friction of an even pressure, 4 mu g/(3 R); not with "
+    "Similar, which is stiffer where it slides faster, k (1 + mu d |v_t|), and loads the rim.",
+}
 
 
 @dataclass(frozen=True)
@@ -48,27 +65,14 @@ class RunNumbers:
     faces: float
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of the report.
-
-    Attributes:
-        runs: Numbers by run.
-        expected: Closed forms.
-    """
-
-    runs: dict[str, RunNumbers]
-    expected: ClosedForms
-
-
 def world_of(run: ContactRun) -> World:
-    """The world that a run simulated."""
+    """Opens the world that a run simulated."""
     entries = entry_values(run.parameters["world_parameters"])
     return open_world(run.parameters["world"], entries, worlds_folder())
 
 
 def _deceleration(time: np.ndarray, speed: np.ndarray) -> float | None:
-    """Slope of a speed (n,) from when loads have settled until a quarter of it is left; None: too short."""
+    """Fits the deceleration of a speed (n,), from settled loads until a quarter of it is left; None: too short."""
     during = np.flatnonzero((time > _SETTLED) & (speed > 0.25 * speed[0]))
     if len(during) < 5:
         return None
@@ -91,67 +95,34 @@ def measure(run: ContactRun, world: World) -> RunNumbers:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     runs = runs_of(bags)
     first = next(iter(runs.values()))
     world = world_of(first)
     model = closed_forms_of(world)
     numbers = {name: measure(run, world_of(run)) for name, run in runs.items()}
     claims = Claims()
+    for key in _TEXTS:
+        _claim_closed_form(claims, key, numbers, model)
+    metrics, parameters = {"runs": numbers, "expected": model}, {"contact": first.parameters}
+    return Report(metrics, claims, lambda: _figure(runs, world, model), _CAPTION, parameters)
 
-    def judge(
-        text: str, key: str, unit: str, low: float, high: float, scale: float = 1.0, uneven: str = "none"
-    ) -> None:
-        """All runs have the closed form's value, up to a difference between low and high, but those of uneven load."""
-        value = getattr(model, key)
-        seen = {name: getattr(n, key) for name, n in numbers.items()}
-        words = ", ".join(f"{name} {'none' if x is None else f'{scale * x:.4g}'}" for name, x in seen.items())
-        judged = [x for name, x in seen.items() if not name.startswith(uneven)]
-        missing = not judged or any(x is None for x in judged)
-        met = all(x is not None and low <= x - value <= high for x in judged)
-        limits = f"difference from {scale * low:.2g} to {scale * high:.2g} {unit}"
-        claims.say(
-            text,
-            f"{words}; closed form {scale * value:.4g} {unit}, {limits}",
-            met,
-            unless=f"{words} {unit}; no run long enough" if missing else "",
-        )
 
-    judge(
-        "The ball rests where the pressure over its patch bears the weight; its polyhedron lies a little below the "
-        "sphere.",
-        "ball_depth",
-        "mm",
-        0.0,
-        model.polyhedron,
-        scale=1e3,
+def _claim_closed_form(claims: Claims, key: str, numbers: Mapping[str, RunNumbers], model: ClosedForms) -> None:
+    unit, scale, fraction = _LIMITS[key]
+    value = getattr(model, key)
+    low, high = (-fraction * value, fraction * value) if fraction else (0.0, model.polyhedron)
+    seen = {name: getattr(n, key) for name, n in numbers.items()}
+    words = ", ".join(f"{name} {'none' if x is None else f'{scale * x:.4g}'}" for name, x in seen.items())
+    even = [x for name, x in seen.items() if not (key == "spinning" and name.startswith("similar"))]
+    missing = not even or any(x is None for x in even)
+    limits = f"difference from {scale * low:.2g} to {scale * high:.2g} {unit}"
+    claims.say(
+        _TEXTS[key],
+        f"{words}; closed form {scale * value:.4g} {unit}, {limits}",
+        all(x is not None and low <= x - value <= high for x in even),
+        unless=f"{words} {unit}; no run long enough" if missing else "",
     )
-    judge(
-        "A compliant lid on a compliant pad rests where their gradients in series bear it.",
-        "lid_depth",
-        "mm",
-        -_REST * model.lid_depth,
-        _REST * model.lid_depth,
-        scale=1e3,
-    )
-    judge(
-        "A sliding block is slowed by mu g.",
-        "sliding",
-        "m/s²",
-        -_FRICTION * model.sliding,
-        _FRICTION * model.sliding,
-    )
-    judge(
-        "A spinning disk is slowed by the torsional friction of an even pressure, 4 mu g/(3 R); not with Similar, "
-        "which is stiffer where it slides faster, k (1 + mu d |v_t|), and loads the rim.",
-        "spinning",
-        "rad/s²",
-        -_FRICTION * model.spinning,
-        _FRICTION * model.spinning,
-        uneven="similar",
-    )
-    parameters = {"contact": first.parameters}
-    return Report(Numbers(numbers, model), claims, lambda: _figure(runs, world, model), _CAPTION, parameters)
 
 
 _CAPTION = (
@@ -162,15 +133,18 @@ _CAPTION = (
 
 def _figure(runs: Mapping[str, ContactRun], world: World, model: ClosedForms) -> Figure:
     level, time = touching_heights(world), next(iter(runs.values())).time
-    dashed = {"color": "black", "linestyle": "--"}
 
     def depth(body: str, expected: float, title: str, named: bool) -> Panel:
         lines = curves(runs, lambda r: 1e3 * (level[body] - r.position[:, r.body(body), 2]))
-        closed = Curve(time[[0, -1]], np.full(2, 1e3 * expected), style=dashed)
-        return Panel("depth (mm)", [*lines, closed], title=title, legend={} if named else None)
+        return Panel(
+            "depth (mm)",
+            [*lines, Curve.level(time, 1e3 * expected, **DASHED)],
+            title=title,
+            legend={} if named else None,
+        )
 
     def slowed(title: str, quantity: str, lines: list[Curve], start: float, slope: float) -> Panel:
-        closed = Curve(time, np.maximum(start - slope * time, 0.0), style=dashed)
+        closed = Curve(time, np.maximum(start - slope * time, 0.0), style=DASHED)
         return Panel(quantity, [*lines, closed], title=title, legend=None)
 
     block, disk = (world.bodies[world.number(name)] for name in ("block", "disk"))
@@ -193,7 +167,7 @@ def _figure(runs: Mapping[str, ContactRun], world: World, model: ClosedForms) ->
 
 
 def _pressures(runs: Mapping[str, ContactRun], radius: float, model: ClosedForms) -> list[Curve]:
-    """Pressure of the ball's faces at the end, as a gap, over their distance from the middle; the closed form."""
+    """Draws the pressure of the ball's faces at the end, as a gap, over their distance from the middle."""
     lines = []
     for name, run in runs.items():
         contacts, chosen, _ = run.pairs(run.body("floor"), run.body("ball"))[-1]
@@ -205,4 +179,4 @@ def _pressures(runs: Mapping[str, ContactRun], radius: float, model: ClosedForms
     s = np.linspace(0.0, math.sqrt(radius**2 - h**2), 50)
     r = np.hypot(s, h)
     closed = 1e3 * (radius - r) * r / h
-    return [*lines, Curve(1e3 * s, closed, "closed form", {"color": "black", "linestyle": "--"})]
+    return [*lines, Curve(1e3 * s, closed, "closed form", DASHED)]

@@ -14,7 +14,7 @@ from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import MERGED, Claims, Report, key
 from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
 
-#: what every step of the hand must meet [N/m]
+#: least stiffness that a step of the hand's force meets [N/m]
 STIFF = 2e4
 
 
@@ -42,7 +42,7 @@ class Numbers:
     """Numbers of one run.
 
     Attributes:
-        common: Those of every report of walls.
+        common: Numbers of every report of walls.
         slides: Slides.
     """
 
@@ -51,8 +51,8 @@ class Numbers:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
-    return tau.wall_report(bags, measure, _judge, _figure, _CAPTION)
+    """Makes the report of one or more bags of the experiment."""
+    return tau.wall_report(bags, measure, _claims, _figure, _CAPTION)
 
 
 def measure(run: WallRun) -> Numbers:
@@ -60,7 +60,7 @@ def measure(run: WallRun) -> Numbers:
     return Numbers(wall_numbers(run), slides(run))
 
 
-def _judge(claims: Claims, run: WallRun, n: Numbers) -> None:
+def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
     tau.rest_claim(claims, run, n.common)
     tau.stiffness_claim(claims, run, n.common, STIFF)
     slide_claim(claims, run, n.slides)
@@ -93,7 +93,7 @@ def slides(run: WallRun) -> list[Slide]:
 
 
 def slide_claim(claims: Claims, run: WallRun, all_slides: list[Slide]) -> None:
-    """Adds: the tool is free along the walls, or has the friction that was asked for."""
+    """Adds the claim that the tool is free along the walls, or has the friction of the parameters."""
     wanted = run.parameters["friction_coefficient"]
     found = [slide for slide in all_slides if not math.isnan(slide.friction)]
     words = ", ".join(f"{slide.friction:.3f} over {1e3 * slide.displacement:.0f} mm" for slide in found)
@@ -107,9 +107,9 @@ def slide_claim(claims: Claims, run: WallRun, all_slides: list[Slide]) -> None:
     )
 
 
-#: of the coefficient: what the lag of the measured velocity and the rounding of the measured pose may change
+#: largest error of the coefficient, by the lag of the measured velocity and the rounding of the measured pose
 FRICTION = 0.05
-#: fraction of a slide in contact
+#: least fraction of a slide in contact
 CONTACT = 0.99
 
 _CAPTION = (

@@ -15,18 +15,18 @@ from haptic_experiments.kit.wall_run import WallRun
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
-    return tau.wall_report(bags, measure, _judge, _figure, _CAPTION)
+    """Makes the report of one or more bags of the experiment."""
+    return tau.wall_report(bags, measure, _claims, _figure, _CAPTION)
 
 
-def _judge(claims: Claims, run: WallRun, n: Numbers) -> None:
+def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
     tau.rest_claim(claims, run, n.common)
     together_claim(claims, run)
     tau.release_claim(claims, run, n.common)
 
 
 def together_claim(claims: Claims, run: WallRun) -> None:
-    """Adds: as many walls push as the hand pushes into, each with what the hand pushes into it."""
+    """Adds the claim that each wall that the hand pushes into carries its part of the push."""
     worst, words = 0.0, []
     for phase, part in run.parts("push"):
         late = slice(part.stop - (part.stop - part.start) // 4, part.stop - 2)
@@ -44,7 +44,7 @@ def together_claim(claims: Claims, run: WallRun) -> None:
     )
 
 
-#: the device's Coulomb friction, 0.005 N m in each joint, is about this at the tool [N]
+#: largest error of a wall's force: the Coulomb friction of 0.005 N m in each joint, at the tool [N]
 OFF = 0.4
 
 _CAPTION = (
@@ -58,7 +58,7 @@ def _figure(runs: dict[str, WallRun]) -> Figure:
     figure = Figure(figsize=(14, 11), layout="constrained")
     grid = figure.add_gridspec(3, 3)
     first, last = next(iter(runs.values())), list(runs.values())[-1]
-    _draw_way(figure.add_subplot(grid[:2, 0], projection="3d"), first)
+    _draw_path(figure.add_subplot(grid[:2, 0], projection="3d"), first)
     count = len(first.normals)
     names = ["x = -10 mm", "y = -10 mm", "z = 0"] if count == 3 else [f"wall {i + 1}" for i in range(count)]
     rows: tuple[tuple[str, WallRun, np.ndarray, tuple[float, float], float], ...] = (
@@ -75,7 +75,7 @@ def _figure(runs: dict[str, WallRun]) -> Figure:
     return figure
 
 
-def _draw_way(axes: Axes3D, run: WallRun) -> None:
+def _draw_path(axes: Axes3D, run: WallRun) -> None:
     axes.plot(*(1e3 * run.position.T), color="tab:blue", linewidth=0.6)
     low, high = run.position.min(axis=0) - 0.002, run.position.max(axis=0) + 0.004
     for point, normal in zip(run.points, run.normals, strict=True):

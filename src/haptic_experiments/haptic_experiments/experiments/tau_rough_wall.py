@@ -1,8 +1,8 @@
 """Report of the rough wall on the TAU device: the wall node along the normal, the friction node along the wall.
 
-Beside the run stands the same physics in one process: the same device and hand, the wall and its friction in one
-compiled step (`kit.wall_friction`), without delay. The in-process graph of the two nodes stands beside it, too, so that
-its difference from the run is the effect of the messages.
+The run is compared with two single-process references that have the same device and hand. In one, wall and friction
+are one compiled step without delay (`kit.wall_friction`). The other is the in-process graph of the two nodes; its
+difference from the run is the effect of the messages.
 """
 
 from __future__ import annotations
@@ -17,24 +17,31 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_bags.ticks import Rows
 from haptic_experiments.graph import Graph
-from haptic_experiments.kit.composed import ComposedNumbers, GraphPanel, SplitAndImplicit, latency_metrics, variation
+from haptic_experiments.kit.composed import (
+    ComposedNumbers,
+    GraphPanel,
+    SplitAndImplicit,
+    composed_report,
+    latency_metrics,
+    variation,
+)
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.results import MERGED, Claims, Report
 from haptic_experiments.kit.wall_friction import CHATTER, WallFriction, dissipated, stability_claim
 from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
+from haptic_files.moved_modules import renamed
 
-#: fraction by which friction over push may differ from the coefficient: by rounding, or with a push that is a tick late
-#: by what the encoders' counts change the push by from tick to tick
+#: relative error of friction over normal force: rounding, or, with a normal force of the tick before, its change from
+#: tick to tick by the encoders' counts
 COEFFICIENT, COEFFICIENT_LATE = 1e-9, 0.05
-#: the push has come up in this time [s]
+#: rise time of the normal force [s]
 SETTLED = 0.1
-#: what may be left after a lean, and what is more than nothing: a tenth of what friction gives at the edge of the
-#: cone [m]
+#: displacement that may be left after a lean, a tenth of the elastic one at the edge of the cone [m]
 LEFT = 7.5e-5
-#: how far the tool may be from that of one implicit step: a fifth of what friction gives at the edge of the cone [m]
+#: largest distance of the tool from that of one implicit step, a fifth of the same displacement [m]
 APART = 1.5e-4
-#: fraction of the dissipation by which run and implicit step may differ
+#: largest relative difference of the dissipations of run and implicit step
 DISSIPATION = 0.05
 
 
@@ -53,7 +60,7 @@ class Difference:
     dissipated: float
 
     @classmethod
-    def of(cls, one: Rubbing, other: Rubbing) -> Difference:
+    def of(cls, one: WallFrictionRun, other: WallFrictionRun) -> Difference:
         """Compares two runs at the same ticks."""
         return cls(
             float(np.abs(one.position - other.position).max()),
@@ -69,7 +76,7 @@ class Lean:
     Attributes:
         given: Displacement [m].
         left: Displacement that is left afterwards [m].
-        share: Largest friction over the push.
+        share: Largest friction over the normal force.
     """
 
     given: float
@@ -82,10 +89,10 @@ class Numbers(ComposedNumbers):
     """Numbers of one run; None where it does not rest, or does not lean.
 
     Attributes:
-        walls: Those of every report of walls.
+        walls: Numbers of every report of walls.
         dissipated: Energy that the friction dissipated [J].
         delayed_inputs: Sources whose message of the tick before the friction node takes.
-        coefficient: Median of friction over push of each slide, by name.
+        coefficient: Median of friction over normal force in each slide, by name.
         lean: Effect of the leaning hand.
         against_split, against_implicit: Difference from the graph of the nodes, and from one implicit step.
         chatter: Variation of the friction from tick to tick at rest [N].
@@ -105,16 +112,16 @@ class Numbers(ComposedNumbers):
 
 
 @dataclass(frozen=True)
-class Rubbing:
+class WallFrictionRun:
     """Motion and forces of a run at its ticks.
 
     Attributes:
         position: True tool (n, 3) [m].
-        push: Of the wall (n,) [N].
-        friction: On the tool (n, 3) [N].
-        dissipated: By the friction in all [J].
-        sliding: The contact did not stick (n,).
-        step_time: Of a tick's rendering, median [s]; nan if not measured.
+        push: Normal force of the wall (n,) [N].
+        friction: Friction on the tool (n, 3) [N].
+        dissipated: Energy that the friction dissipated [J].
+        sliding: Flags of the ticks (n,) in which the contact did not stick.
+        step_time: Median time of a tick's rendering [s]; NaN if not measured.
     """
 
     position: np.ndarray
@@ -124,15 +131,21 @@ class Rubbing:
     sliding: np.ndarray
     step_time: float = float("nan")
 
-    def at(self, ticks: np.ndarray) -> Rubbing:
-        """The same at some of its ticks."""
+    def at(self, ticks: np.ndarray) -> WallFrictionRun:
+        """Selects some of the ticks."""
         names = ("position", "push", "friction", "sliding")
         return replace(self, **{name: getattr(self, name)[ticks] for name in names})
 
 
-def _rubbing(truth: Mapping[str, Any], wall: Mapping[str, Any], friction: Mapping[str, Any], energy: float) -> Rubbing:
-    """The signals of three topics at common ticks."""
-    return Rubbing(
+#: walls and motion of a run, and the motion in one implicit step
+Signals = tuple[WallRun, WallFrictionRun, WallFrictionRun]
+
+
+def _signals(
+    truth: Mapping[str, Any], wall: Mapping[str, Any], friction: Mapping[str, Any], energy: float
+) -> WallFrictionRun:
+    """Reads the signals of three topics at common ticks."""
+    return WallFrictionRun(
         position=truth["tool_pose"][:, :3],
         push=np.array([sum(push) for push in wall["push"]]),
         friction=-np.asarray(friction["force"]),
@@ -141,20 +154,20 @@ def _rubbing(truth: Mapping[str, Any], wall: Mapping[str, Any], friction: Mappin
     )
 
 
-def of_bag(bag: Bag, ticks: np.ndarray) -> Rubbing:
-    """Signals of a run at some ticks; a friction node that missed one, in realtime, still has its last force."""
+def of_bag(bag: Bag, ticks: np.ndarray) -> WallFrictionRun:
+    """Reads a run at some ticks; a friction node that missed one, in realtime, still has its last force."""
     truth, wall, friction = (
         bag.topics[f"/tau/{name}"] for name in ("simulation_state", "wall/state", "friction/state")
     )
     last = np.maximum(np.searchsorted(friction["tick"].astype(np.int64), ticks, side="right") - 1, 0)
     rows = [Rows(topic, np.searchsorted(topic["tick"], ticks)) for topic in (truth, wall)]
-    return _rubbing(rows[0], rows[1], Rows(friction, last), float(friction["dissipated_energy"][-1]))
+    return _signals(rows[0], rows[1], Rows(friction, last), float(friction["dissipated_energy"][-1]))
 
 
-def of_graph(made: Graph, ticks: int, friction: str = "friction/state") -> Rubbing:
-    """Signals of a run in one process; `friction` is the topic that has the friction.
+def of_graph(made: Graph, ticks: int, friction: str = "friction/state") -> WallFrictionRun:
+    """Runs the single-process reference; `friction` is the topic with the friction.
 
-    The dissipation in one implicit step is that at the velocity with which each period ends.
+    The dissipation of one implicit step takes the velocity at the end of each period.
     """
     topics = ("simulation_state", "wall/state", friction, "device_state")
     done = made.run(ticks + 1, topics=topics)
@@ -163,45 +176,46 @@ def of_graph(made: Graph, ticks: int, friction: str = "friction/state") -> Rubbi
         energy = float(acted["dissipated_energy"][ticks - 1])
     else:
         energy = dissipated(acted["force"][:-1], device["tool_twist"][1:, :3], made.period)
-    return replace(_rubbing(truth, wall, acted, energy), step_time=done.step_time()).at(np.arange(ticks))
+    return replace(_signals(truth, wall, acted, energy), step_time=done.step_time()).at(np.arange(ticks))
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
-    numbers: dict[str, Numbers] = {}
-    claims = Claims()
-    runs: dict[str, tuple[WallRun, Rubbing, Rubbing]] = {}
-    for name, bag in bags.items():
-        walls, scene = WallRun.from_bag(bag), kept(WallFriction, bag)
-        ticks = np.rint(walls.time / walls.period).astype(np.int64)
-        run, n = of_bag(bag, ticks), int(ticks[-1]) + 1
-        implicit = kept(of_graph, scene.implicit, n, "wall/friction").at(ticks)
-        split = kept(of_graph, scene.split, n).at(ticks)
-        resting = walls.named("rest", "lean back")
-        rested = bool(resting.any())
-        numbers[name] = Numbers(
-            walls=wall_numbers(walls),
-            dissipated=run.dissipated,
-            delayed_inputs=[source for source in bag.parameters("friction")["delayed_inputs"] if source],
-            coefficient=_coefficients(walls, run),
-            lean=_lean(walls, run),
-            against_split=Difference.of(run, split),
-            against_implicit=Difference.of(run, implicit),
-            chatter=variation(run.friction, resting) if rested else None,
-            stable_stiffness=kept(scene.stable_stiffness, resting, implicit=False) if rested else None,
-            stable_stiffness_implicit=kept(scene.stable_stiffness, resting, implicit=True) if rested else None,
-            latency_p50_p99=latency_metrics(bag),
-            step_time=SplitAndImplicit(split.step_time, implicit.step_time),
-        )
-        runs[name] = (walls, run, implicit)
-        _claims(claims, name, walls, numbers[name], bag.parameters("friction"))
-    first = next(iter(bags.values()))
-    parameters = {source: first.parameters(source) for source in ("wall", "friction")}
-    return Report({"runs": numbers}, claims, lambda: _figure(runs, first), _CAPTION, parameters)
+    """Makes the report of one or more bags of the experiment."""
+
+    def claim(claims: Claims, name: str, n: Numbers, signals: Signals, bag: Bag) -> None:
+        _claims(claims, name, signals[0], n, bag.parameters("friction"))
+
+    return composed_report(bags, measure, claim, _figure, _CAPTION, ("wall", "friction"))
 
 
-def _coefficients(walls: WallRun, run: Rubbing) -> dict[str, float]:
-    """Median of friction over push in each slide, while it slides under more than 1 N."""
+def measure(bag: Bag) -> tuple[Numbers, Signals]:
+    """Measures one run beside its references; returns the numbers and the signals."""
+    walls, scene = WallRun.from_bag(bag), kept(WallFriction, bag)
+    ticks = np.rint(walls.time / walls.period).astype(np.int64)
+    run, n = of_bag(bag, ticks), int(ticks[-1]) + 1
+    implicit = kept(of_graph, scene.implicit, n, "wall/friction").at(ticks)
+    split = kept(of_graph, scene.split, n).at(ticks)
+    resting = walls.named("rest", "lean back")
+    rested = bool(resting.any())
+    numbers = Numbers(
+        walls=wall_numbers(walls),
+        dissipated=run.dissipated,
+        delayed_inputs=[source for source in bag.parameters("friction")["delayed_inputs"] if source],
+        coefficient=_coefficients(walls, run),
+        lean=_lean(walls, run),
+        against_split=Difference.of(run, split),
+        against_implicit=Difference.of(run, implicit),
+        chatter=variation(run.friction, resting) if rested else None,
+        stable_stiffness=kept(scene.stable_stiffness, resting, implicit=False) if rested else None,
+        stable_stiffness_implicit=kept(scene.stable_stiffness, resting, implicit=True) if rested else None,
+        latency_p50_p99=latency_metrics(bag),
+        step_time=SplitAndImplicit(split.step_time, implicit.step_time),
+    )
+    return numbers, (walls, run, implicit)
+
+
+def _coefficients(walls: WallRun, run: WallFrictionRun) -> dict[str, float]:
+    """Computes the median of friction over normal force in each slide, while it slides under more than 1 N."""
     found = {}
     for phase, part in walls.parts("slide"):
         if phase["name"].startswith("lean"):
@@ -212,7 +226,7 @@ def _coefficients(walls: WallRun, run: Rubbing) -> dict[str, float]:
     return found
 
 
-def _lean(walls: WallRun, run: Rubbing) -> Lean | None:
+def _lean(walls: WallRun, run: WallFrictionRun) -> Lean | None:
     """Measures the effect of the leaning hand; None if the run ended before."""
     leans = [part for phase, part in walls.parts("slide") if "lean" in phase["name"]]
     if len(leans) < 2:
@@ -228,7 +242,7 @@ def _lean(walls: WallRun, run: Rubbing) -> Lean | None:
 
 
 def _claims(claims: Claims, name: str, walls: WallRun, n: Numbers, friction: Mapping[str, Any]) -> None:
-    """Adds the claims of one run; friction has the parameters of the friction node."""
+    """Adds the claims on one run; `friction` holds the parameters of the friction node."""
     mu = friction["friction_coefficient"]
     split, implicit, late = n.against_split, n.against_implicit, bool(n.delayed_inputs)
     allowed = COEFFICIENT_LATE if late else COEFFICIENT
@@ -277,13 +291,13 @@ _CAPTION = (
 )
 
 
-def _figure(runs: dict[str, tuple[WallRun, Rubbing, Rubbing]], bag: Bag) -> Figure:
+def _figure(runs: dict[str, Signals], bag: Bag) -> Figure:
     mu = bag.parameters("friction")["friction_coefficient"]
-    place, force, apart = list[Curve](), list[Curve](), list[Curve]()
+    position, force, apart = list[Curve](), list[Curve](), list[Curve]()
     for name, (walls, run, implicit) in runs.items():
         time = walls.time
         for axis, style in enumerate(("-", "--")):
-            place.append(Curve(time, 1e3 * run.position[:, axis], f"{'xy'[axis]}, {name}", {"linestyle": style}))
+            position.append(Curve(time, 1e3 * run.position[:, axis], f"{'xy'[axis]}, {name}", {"linestyle": style}))
         force.append(Curve(time, np.linalg.norm(run.friction, axis=1), f"friction, {name}"))
         force.append(Curve(time, mu * run.push, f"cone, {name}", {"linestyle": ":"}))
         apart.append(Curve(time, 1e6 * np.linalg.norm(run.position - implicit.position, axis=1), name))
@@ -294,9 +308,12 @@ def _figure(runs: dict[str, tuple[WallRun, Rubbing, Rubbing]], bag: Bag) -> Figu
 
     return panels(
         GraphPanel.of(bag),
-        panel("tool [mm]", place),
+        panel("tool [mm]", position),
         panel("force [N]", force, ylim=(-0.1, 4.0)),
         panel("to one step [µm]", apart),
         size=(12, 13),
         height_ratios=(3, 3, 3, 2),
     )
+
+
+__getattr__ = renamed(__name__, {"Rubbing": "WallFrictionRun"})

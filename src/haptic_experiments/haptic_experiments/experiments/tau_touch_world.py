@@ -1,6 +1,6 @@
 """Report of the TAU's tip among bodies: contact, wall and friction node beside one process, and an implicit step.
 
-`kit.touch_process` computes what stands beside the run. Rows are ticks, forces act from a row's time on for one period.
+`kit.touch_process` computes the references. Rows are ticks; forces act from a row's time on for one period.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
 from haptic_experiments import graph
-from haptic_experiments.kit.composed import GraphPanel
-from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.composed import GraphPanel, composed_report
+from haptic_experiments.kit.figures import DASHED, Curve, Panel, panels
 from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 from haptic_experiments.kit.touch_margins import MASSES, Margins, lightest
@@ -21,42 +21,38 @@ from haptic_experiments.kit.touch_numbers import LASTING, Limits, Numbers, Pushe
 from haptic_experiments.kit.touch_process import Touch, TouchScene
 from haptic_experiments.kit.touch_run import VIBRATION, TouchRun, spectrum
 
-#: fraction by which displacement and dissipation may differ from the reference's
+#: largest relative difference of displacement and dissipation from the reference
 SHARE = 0.05
-#: friction may vary so from tick to tick while the tool is pressed: counts of the encoders through its damping [N]
+#: largest variation of the friction from tick to tick at a pressed tool, by the encoders' counts [N]
 CHATTER = 0.1
-#: a body has been pushed when it has gone so far [m]
+#: least path of a body that has been pushed [m]
 MOVED = 1e-3
-#: of the ticks of a realtime run may be missed
+#: largest fraction of missed ticks in realtime
 MISSED = 0.01
-#: energy that bodies may get beyond what the tool gives, and that friction takes where the tool has slid at all [J]
+#: largest energy of bodies that the tool does not give, and least energy that friction takes in a slide [J]
 UNACCOUNTED, SLID = 1e-6, 1e-3
-#: momentum that may be unaccounted for: the solver's 1e-5 of what 1 kg gets by its weight in a tick [N s]
+#: largest momentum unaccounted for: the solver's 1e-5 of the momentum that 1 kg gets by its weight in a tick [N s]
 MOMENTUM = 1e-7
-
-
-# ---- what is measured -----------------------------------------------------------------------------------
-
-
-# ---- the report -----------------------------------------------------------------------------------------
+#: a run, the implicit step, and the numbers of both
+Signals = tuple[TouchRun, Touch, Numbers]
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
-    numbers: dict[str, Numbers] = {}
-    claims = Claims()
-    drawn: dict[str, tuple[TouchRun, Touch]] = {}
-    for name, bag in bags.items():
-        run = TouchRun.from_bag(bag)
-        scene = kept(TouchScene, graph.nodes_of(bag))
-        split, implicit = kept(scene.split, len(run.time)), kept(scene.implicit, len(run.time))
-        numbers[name] = measure(bag, run, scene, split, implicit)
-        drawn[name] = (run, implicit)
-        delayed = bool(bag.parameters("device")["command_delay_ticks"])
-        _claims(claims, name, run, numbers[name], compares=run.mode == "lockstep" and not delayed)
-    first = next(iter(bags.values()))
-    parameters = {source: first.parameters(source) for source in ("contact", "wall", "friction")}
-    return Report({"runs": numbers}, claims, lambda: _figure(drawn, first, numbers), _CAPTION, parameters)
+    """Makes the report of one or more bags of the experiment."""
+
+    def claim(claims: Claims, name: str, n: Numbers, signals: Signals, bag: Bag) -> None:
+        run, delayed = signals[0], bool(bag.parameters("device")["command_delay_ticks"])
+        _claims(claims, name, run, n, compares=run.mode == "lockstep" and not delayed)
+
+    return composed_report(bags, _measure, claim, _figure, _CAPTION, ("contact", "wall", "friction"))
+
+
+def _measure(bag: Bag) -> tuple[Numbers, Signals]:
+    """Measures one run beside its references; returns the numbers and the signals."""
+    run, scene = TouchRun.from_bag(bag), kept(TouchScene, graph.nodes_of(bag))
+    split, implicit = kept(scene.split, len(run.time)), kept(scene.implicit, len(run.time))
+    numbers = measure(bag, run, scene, split, implicit)
+    return numbers, (run, implicit, numbers)
 
 
 def _claims(claims: Claims, name: str, run: TouchRun, n: Numbers, *, compares: bool) -> None:
@@ -74,7 +70,7 @@ def _claims(claims: Claims, name: str, run: TouchRun, n: Numbers, *, compares: b
         about="momentum unaccounted for:",
         unless="" if run.mode == "lockstep" else "not in lockstep",
     )
-    _body_claims(claims, name, n.bodies, limits)
+    _claim_bodies(claims, name, n.bodies, limits)
     claims.below(
         f"At fixed bodies and by the box's side the tool moves as in one implicit step ({name}).",
         1e3 * implicit.held.motion,
@@ -82,7 +78,7 @@ def _claims(claims: Claims, name: str, run: TouchRun, n: Numbers, *, compares: b
         "mm",
         about=f"let go {1e3 * implicit.let_go:.2f} mm apart, the wall throws it; else at most",
     )
-    _rest_claims(claims, name, n)
+    _claim_rest(claims, name, n)
     claims.say(
         f"Sticking and sliding change no more often than in one implicit step ({name}).",
         f"{changes.run} changes that last {1e3 * LASTING:g} ms while leaning and dragging, implicit "
@@ -102,13 +98,13 @@ def _claims(claims: Claims, name: str, run: TouchRun, n: Numbers, *, compares: b
         f"(the first limit {AFTER_DATA}):",
         unless="" if other.dissipated > SLID else "the tool did not slide",
     )
-    _margin_claim(claims, name, n.margins)
+    _claim_margins(claims, name, n.margins)
     if run.mode == "realtime":
         text = f"In realtime at most {100 * MISSED:g} % of the ticks are missed ({name})."
         claims.say(text, f"{100 * n.missed:.2f} %", n.missed <= MISSED)
 
 
-def _body_claims(claims: Claims, name: str, bodies: dict[str, Pushed], limits: Limits) -> None:
+def _claim_bodies(claims: Claims, name: str, bodies: dict[str, Pushed], limits: Limits) -> None:
     if box := bodies.get("box"):
         claims.below(
             f"A pushed box moves as in one implicit step ({name}).",
@@ -130,7 +126,7 @@ def _body_claims(claims: Claims, name: str, bodies: dict[str, Pushed], limits: L
         )
 
 
-def _rest_claims(claims: Claims, name: str, n: Numbers) -> None:
+def _claim_rest(claims: Claims, name: str, n: Numbers) -> None:
     rest, plain = n.rest, n.plain_wall
     if rest is None or plain is None:
         return
@@ -159,7 +155,7 @@ def _rest_claims(claims: Claims, name: str, n: Numbers) -> None:
         claims.say(f"{text} ({name}).", f"{1e3 * (found or 0.0):.3f} mm, {wall}", shown)
 
 
-def _margin_claim(claims: Claims, name: str, found: Margins) -> None:
+def _claim_margins(claims: Claims, name: str, found: Margins) -> None:
     light = {kind: lightest(values) for kind, values in found.pushed.items()}
     words = {kind: f"{1e3 * mass:g} g" if np.isfinite(mass) else "no mass" for kind, mass in light.items()}
     made = found.pushed["bodies taken for fixed"][f"{MASSES[-1]:g}"]
@@ -181,20 +177,17 @@ _CAPTION = (
 _BLACK = {"color": "black", "linestyle": ":"}
 
 
-def _figure(runs: dict[str, tuple[TouchRun, Touch]], bag: Bag, numbers: dict[str, Numbers]) -> Figure:
+def _figure(runs: dict[str, Signals], bag: Bag) -> Figure:
     first = next(iter(runs.values()))[0]
     curves: dict[str, list[Curve]] = {key: [] for key in ("tool", "bodies", "push", "friction", "apart", "rest")}
-    for name, (run, implicit) in runs.items():
-        _curves(curves, name, run, implicit)
-        if rest := numbers[name].rest:
-            count = np.full(2, 1e6 * rest.count)
-            ends = np.array([1.0, 500.0])
-            curves["rest"].append(Curve(ends, count, "one count", {"color": "black", "linestyle": "--"}))
     depths = []
-    for name in runs:
-        for kind, values in numbers[name].margins.pressed.items():
-            kept = {1e3 * float(mass): 1e3 * found.depth for mass, found in values.items() if found}
-            depths.append(Curve(np.array(list(kept)), np.array(list(kept.values())), kind, {"marker": "o"}))
+    for name, (run, implicit, numbers) in runs.items():
+        _curves(curves, name, run, implicit)
+        if rest := numbers.rest:
+            curves["rest"].append(Curve.level(np.array([1.0, 500.0]), 1e6 * rest.count, "one count", **DASHED))
+        for kind, values in numbers.margins.pressed.items():
+            known = {1e3 * float(mass): 1e3 * found.depth for mass, found in values.items() if found}
+            depths.append(Curve(np.array(list(known)), np.array(list(known.values())), kind, {"marker": "o"}))
     small = {"loc": "upper left", "fontsize": 7}
     rows: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("tool", "tool [mm]", {}),
@@ -227,22 +220,18 @@ def _curves(curves: dict[str, list[Curve]], name: str, run: TouchRun, implicit: 
     for i, colour in enumerate(("tab:red", "tab:green", "tab:blue")):
         curves["tool"].append(Curve(t, 1e3 * touch.position[:n, i], f"{'xyz'[i]}, {name}", {"color": colour}))
         curves["tool"].append(Curve(t, 1e3 * implicit.position[:n, i], style=_BLACK))
-    for j, body in enumerate(run.names):
-        start, label = touch.pose[0, j, :3], f"{body}, {name}"
-        for one, style, words in ((touch, {}, label), (implicit, _BLACK, "")):
-            moved = np.linalg.norm(one.pose[:n, j, :3] - start, axis=1)
-            curves["bodies"].append(Curve(t, 1e3 * moved, words, style))
+    parts = [(body, touch.pose[:n, j, :3], implicit.pose[:n, j, :3]) for j, body in enumerate(run.names)]
+    for body, one, other in parts:
+        for position, label, style in ((one, f"{body}, {name}", {}), (other, "", _BLACK)):
+            curves["bodies"].append(Curve(t, 1e3 * np.linalg.norm(position - one[0], axis=1), label, style))
     for force, one, other in (
         ("push", touch.load, implicit.load),
         ("friction", *(np.linalg.norm(x.friction, axis=1) for x in (touch, implicit))),
     ):
         curves[force].append(Curve(t, one[:n], name, {"linewidth": 0.6}))
         curves[force].append(Curve(t, other[:n], "one implicit step", _BLACK))
-    distance = np.linalg.norm(touch.position[:n] - implicit.position[:n], axis=1)
-    curves["apart"].append(Curve(t, 1e3 * distance, f"tool, {name}"))
-    for j, body in enumerate(run.names):
-        distance = np.linalg.norm(touch.pose[:n, j, :3] - implicit.pose[:n, j, :3], axis=1)
-        curves["apart"].append(Curve(t, 1e3 * distance, f"{body}, {name}"))
+    for part, one, other in (("tool", touch.position[:n], implicit.position[:n]), *parts):
+        curves["apart"].append(Curve(t, 1e3 * np.linalg.norm(one - other, axis=1), f"{part}, {name}"))
     rest = run.named("rest")
     if rest.sum() > 100:
         for signal, label in ((touch.position, name), (implicit.position, "one implicit step")):

@@ -10,16 +10,16 @@ from haptic_experiments.kit.figures import panels
 from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
 
-#: what every step of the hand must meet [N/m]; above some 20 kN/m a real device's links would give way
+#: least stiffness that a step of the hand's force meets [N/m]; the links of a real device would yield above about this
 STIFF = 2e4
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
-    return tau.wall_report(bags, wall_numbers, _judge, _figure, _CAPTION)
+    """Makes the report of one or more bags of the experiment."""
+    return tau.wall_report(bags, wall_numbers, _claims, _figure, _CAPTION)
 
 
-def _judge(claims: Claims, run: WallRun, n: WallNumbers) -> None:
+def _claims(claims: Claims, run: WallRun, n: WallNumbers) -> None:
     tau.rest_claim(claims, run, n)
     tau.stiffness_claim(claims, run, n, STIFF)
     tau.release_claim(claims, run, n)

@@ -19,11 +19,11 @@ from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import MERGED, Claims, Report
 from haptic_experiments.kit.wall_run import WallRun
 
-#: ticks before and after a place that are averaged: what the encoders' counts do to the efforts falls to a third
+#: number of averaged ticks before and after a tick, which cuts the effect of the encoders' counts to a third
 WINDOW = 4
-#: after the beginning of a slide, whose step of the force is not a border's [s]
+#: time after the beginning of a slide in which the force steps without a border [s]
 _SETTLING = 0.1
-#: jumps at the borders over those elsewhere, means: from where gains jump, and up to where they do not
+#: ratio of the mean jumps at the borders and elsewhere: least of switched gains, largest of interpolated ones
 JUMPS, SMOOTH = 4.0, 2.0
 #: subspaces of a plane with 27 operating points
 SUBSPACES = 9
@@ -55,7 +55,7 @@ class Numbers:
     """Numbers of one run.
 
     Attributes:
-        sliding: Those of a run with slides.
+        sliding: Numbers of a run with slides.
         borders: Jumps at the borders.
     """
 
@@ -64,8 +64,8 @@ class Numbers:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
-    return tau.wall_report(bags, measure, _judge, _figure, _CAPTION)
+    """Makes the report of one or more bags of the experiment."""
+    return tau.wall_report(bags, measure, _claims, _figure, _CAPTION)
 
 
 def measure(run: WallRun) -> Numbers:
@@ -73,7 +73,7 @@ def measure(run: WallRun) -> Numbers:
     return Numbers(measure_slides(run), borders(run))
 
 
-def _judge(claims: Claims, run: WallRun, n: Numbers) -> None:
+def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
     crossing_claim(claims, run, n.borders)
     border_claim(claims, run, n.borders)
     slide_claim(claims, run, n.sliding.slides)
@@ -81,14 +81,14 @@ def _judge(claims: Claims, run: WallRun, n: Numbers) -> None:
 
 
 def jumps(run: WallRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Change of effort and force about each tick of the slides.
+    """Measures the change of effort and force about each tick of the slides.
 
     Returns:
-        Ticks' indices (m,), whether the operating point changes there (m,), and the jumps (m, 2): the largest change of
+        Ticks' indices (m,), flags of a change of the operating point (m,), and the jumps (m, 2): the largest change of
         a joint's effort [N m] and the change of the walls' force on the tool [N], each the mean of the next `WINDOW`
         ticks less that of the last.
     """
-    places, at, sizes = [], [], []
+    ticks, at, sizes = [], [], []
     for _, part in run.parts("slide"):
         change = np.flatnonzero(np.diff(run.operating_point[part])) + 1 + part.start
         for k in range(part.start + round(_SETTLING / run.period), part.stop - WINDOW):
@@ -101,16 +101,16 @@ def jumps(run: WallRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             for signal in (run.effort, run.wrench):
                 step = signal[k : k + WINDOW].mean(axis=0) - signal[k - WINDOW : k].mean(axis=0)
                 row.append(float(np.abs(step).max() if signal is run.effort else np.linalg.norm(step)))
-            places.append(k)
+            ticks.append(k)
             at.append(here)
             sizes.append(row)
-    return np.array(places, dtype=int), np.array(at, dtype=bool), np.reshape(sizes, (-1, 2))
+    return np.array(ticks, dtype=int), np.array(at, dtype=bool), np.reshape(sizes, (-1, 2))
 
 
 def borders(run: WallRun) -> Borders:
     """Measures the jumps of `jumps` at the borders and elsewhere."""
-    places, at, sizes = jumps(run)
-    points = np.unique(run.operating_point[places]) if len(places) else np.empty(0, dtype=int)
+    ticks, at, sizes = jumps(run)
+    points = np.unique(run.operating_point[ticks]) if len(ticks) else np.empty(0, dtype=int)
     none = [math.nan, math.nan]
     mean, elsewhere = (sizes[flags].mean(axis=0).tolist() if flags.any() else none for flags in (at, ~at))
     largest = sizes[at].max(axis=0).tolist() if at.any() else none
@@ -119,7 +119,7 @@ def borders(run: WallRun) -> Borders:
 
 
 def crossing_claim(claims: Claims, run: WallRun, found: Borders) -> None:
-    """Adds: the tool is in all nine subspaces of the paper's plane."""
+    """Adds the claim that the tool is in all nine subspaces of the paper's plane."""
     p, count = run.parameters, len(found.operating_points)
     per_axis = len(p["wall_normals"]) == 3 and p["per_axis"] in (0, 3)
     other = p["scheme"] == "sopc" or p["controller_file"] or not per_axis
@@ -132,7 +132,7 @@ def crossing_claim(claims: Claims, run: WallRun, found: Borders) -> None:
 
 
 def border_claim(claims: Claims, run: WallRun, found: Borders) -> None:
-    """Adds: switched gains jump at the borders, interpolated ones do not."""
+    """Adds the claim that switched gains jump at the borders, and that interpolated ones do not."""
     switched = run.parameters["scheme"] == "mopc"
     text = (
         f"Switching between operating points (the paper's MOPC) jumps at the borders ({run.name})."
@@ -166,9 +166,9 @@ def _figure(runs: dict[str, WallRun]) -> Figure:
     path = Panel("y (mm)", (), "x (mm)", limits, extra=partial(_draw_subspaces, run))
     dots, legend = list[Curve](), {"loc": "upper right", "markerscale": 5}
     for i, one in enumerate(runs.values()):
-        places, at, sizes = jumps(one)
-        time, size, style = one.time[places], 1e3 * sizes[:, 0], {"color": f"C{i}", "linestyle": ""}
-        if len(places):
+        ticks, at, sizes = jumps(one)
+        time, size, style = one.time[ticks], 1e3 * sizes[:, 0], {"color": f"C{i}", "linestyle": ""}
+        if len(ticks):
             dots.append(Curve(time, size, one.name, {**style, "marker": ".", "markersize": 1.5}))
             dots.append(Curve(time[at], size[at], style={**style, "marker": "o", "fillstyle": "none"}))
     title = {"title": "while sliding"}

@@ -1,4 +1,4 @@
-"""Report of the hand that touches a file: force, energy at the tool, depth of the contacts, and what gave way."""
+"""Report of the hand that touches a file: force, energy at the tool, depth of the contacts, and moved bodies."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ import numpy as np
 from haptic_bags.bags import Bag
 from haptic_experiments.experiments.touch_clutter import (
     NAMESPACE,
+    claim_coupling,
+    claim_depth,
     delays,
-    judge_coupling,
-    judge_depth,
     measure,
     touch_report,
 )
 from haptic_experiments.kit.contact import ContactRun
 from haptic_experiments.kit.results import Claims, Report
+from haptic_files.moved_modules import renamed
 
-#: a body has given way when it has moved so far [m], or turned so far [rad]
+#: displacement [m] or rotation [rad] from which a body has moved
 _MOVED, _TURNED = 0.005, np.radians(5.0)
 
 
-def given_way(run: ContactRun) -> list[str]:
+def moved_bodies(run: ContactRun) -> list[str]:
     """Returns the names of the bodies beside the finger that have moved or turned at any time."""
-    way = np.linalg.norm(run.position - run.position[0], axis=2).max(axis=0)
+    displacement = np.linalg.norm(run.position - run.position[0], axis=2).max(axis=0)
     cosine = np.abs(np.einsum("nbi,bi->nb", run.orientation, run.orientation[0])).min(axis=0)
-    turn = 2.0 * np.arccos(np.clip(cosine, 0.0, 1.0))
-    gave = (way > _MOVED) | (turn > _TURNED)
-    return [name for name, given in zip(run.names, gave, strict=True) if given and name != run.parameters["proxy"]]
+    rotation = 2.0 * np.arccos(np.clip(cosine, 0.0, 1.0))
+    moved = (displacement > _MOVED) | (rotation > _TURNED)
+    return [name for name, flag in zip(run.names, moved, strict=True) if flag and name != run.parameters["proxy"]]
 
 
 def deepest_contact(runs: Iterable[ContactRun]) -> str:
@@ -44,17 +45,20 @@ def deepest_contact(runs: Iterable[ContactRun]) -> str:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     runs = {name: ContactRun.from_bag(bag, NAMESPACE) for name, bag in bags.items()}
     numbers = {name: measure(run) for name, run in runs.items()}
     labels, claims = delays(runs), Claims()
-    judge_coupling(claims, runs, numbers, labels)
-    found = given_way(next(iter(runs.values())))
+    claim_coupling(claims, runs, numbers, labels)
+    found = moved_bodies(next(iter(runs.values())))
     claims.say(
         "What the finger pushes gives way.",
         f"{', '.join(found) or 'no body'} moved by more than {1e3 * _MOVED:g} mm or turned by more than "
         f"{np.degrees(_TURNED):g} degrees",
         bool(found),
     )
-    judge_depth(claims, numbers, deepest_contact(runs.values()))
+    claim_depth(claims, numbers, deepest_contact(runs.values()))
     return touch_report(runs, numbers, labels, claims)
+
+
+__getattr__ = renamed(__name__, {"given_way": "moved_bodies"})

@@ -15,15 +15,16 @@ from haptic_experiments.kit.contact import ContactRun
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import HIDDEN, Claims, Report, key
 from haptic_experiments.kit.signals import Counts, Percentiles, path_length
+from haptic_files.moved_modules import renamed
 
 NAMESPACE = "/joystick"
-#: an object has been moved when it has gone so far [m]
+#: least displacement of a moved object [m]
 _MOVED = 0.005
-#: band of a force that is no longer the hand's, above its tremor [Hz], and how much of the force may lie in it
+#: lower end of the force's band above the hand's tremor [Hz], and largest fraction of the force in it
 _FAST, _FAST_SHARE = 60.0, 0.05
-#: a contact deeper than this is no contact of stiff bodies [m]
+#: largest depth of a contact of stiff bodies [m]
 _DEEP = 1e-3
-#: energy of ten objects of 0.15 kg that settle by 0.1 mm at most, which the world may give at the start [J]
+#: energy that the world may give at the start: ten objects of 0.15 kg settle by 0.1 mm at most [J]
 _SETTLING = 10 * 0.15 * 9.81 * 1e-4
 
 
@@ -62,13 +63,13 @@ class Numbers:
 
 
 def port_energy(run: ContactRun) -> np.ndarray:
-    """Energy that the tool has put into the world until each tick, sum of -F_k (x_k - x_(k-1)), (n,) [J]."""
+    """Sums the energy that the tool has put into the world, -F_k (x_k - x_(k-1)), up to each tick (n,) [J]."""
     work = -np.einsum("ij,ij->i", run.wrench[1:, :3], np.diff(run.tool, axis=0))
     return np.concatenate([[0.0], np.cumsum(work)])
 
 
 def fast_share(force: np.ndarray, period: float) -> float:
-    """Share of the force's RMS (n, 3) that lies above `_FAST`."""
+    """Computes the fraction of a force's (n, 3) RMS above `_FAST`."""
     spectrum = np.abs(np.fft.rfft(force - force.mean(axis=0), axis=0)) ** 2
     frequency = np.fft.rfftfreq(len(force), period)
     whole = float(spectrum.sum())
@@ -102,21 +103,20 @@ def measure(run: ContactRun) -> Numbers:
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
-    """Metrics, claims and figure of one or more bags of the experiment."""
+    """Makes the report of one or more bags of the experiment."""
     runs = {name: ContactRun.from_bag(bag, NAMESPACE) for name, bag in bags.items()}
     numbers = {name: measure(run) for name, run in runs.items()}
-    labels = delays(runs)
-    claims = Claims()
-    judge_coupling(claims, runs, numbers, labels)
-    _judge_motion(claims, next(iter(numbers.values())))
-    judge_depth(claims, numbers)
+    labels, claims = delays(runs), Claims()
+    claim_coupling(claims, runs, numbers, labels)
+    _claim_motion(claims, next(iter(numbers.values())))
+    claim_depth(claims, numbers)
     return touch_report(runs, numbers, labels, claims)
 
 
 def touch_report(
     runs: dict[str, ContactRun], numbers: dict[str, Numbers], labels: dict[str, str], claims: Claims
 ) -> Report:
-    """The report of runs in which a tool touches bodies."""
+    """Makes the report of runs in which a tool touches bodies."""
     times = [
         f" {labels[name]}: a tick of the simulation took {1e6 * n.step_time.p50:.0f} µs (median), "
         f"{1e6 * n.step_time.p99:.0f} µs (99 %)."
@@ -127,15 +127,15 @@ def touch_report(
 
 
 def delays(runs: dict[str, ContactRun]) -> dict[str, str]:
-    """The runs' delays in words, by name."""
+    """Returns the runs' delays in words, by name."""
     ticks = {name: run.device.get("parameters", {}).get("command_delay_ticks", 0) for name, run in runs.items()}
     return {name: f"delay of {number} ticks" for name, number in ticks.items()}
 
 
-def judge_coupling(
+def claim_coupling(
     claims: Claims, runs: dict[str, ContactRun], numbers: dict[str, Numbers], labels: dict[str, str]
 ) -> None:
-    """Judges energy and force of the virtual coupling."""
+    """Adds the claims on energy and force of the virtual coupling."""
     coupled = all(run.parameters["proxy"] and np.any(run.wrench) for run in runs.values())
     unless = "" if coupled else "a run without a force on the tool"
     saturated = any(n.saturated_ticks for n in numbers.values())
@@ -162,7 +162,7 @@ def judge_coupling(
     )
 
 
-def _judge_motion(claims: Claims, first: Numbers) -> None:
+def _claim_motion(claims: Claims, first: Numbers) -> None:
     farthest, length = max(first.path_length.items(), key=lambda item: item[1], default=("none", 0.0))
     claims.say(
         "The objects are pushed about, and stay on the table.",
@@ -172,8 +172,8 @@ def _judge_motion(claims: Claims, first: Numbers) -> None:
     )
 
 
-def judge_depth(claims: Claims, numbers: dict[str, Numbers], about: str = "deepest contact") -> None:
-    """Judges the depth of the contacts; `about` says what is measured."""
+def claim_depth(claims: Claims, numbers: dict[str, Numbers], about: str = "deepest contact") -> None:
+    """Adds the claim on the depth of the contacts; `about` names the measured depth."""
     worst = max(n.deepest_contact for n in numbers.values())
     text = f"Bodies keep their shape: no contact is deeper than {1e3 * _DEEP:g} mm."
     claims.below(text, 1e3 * worst, 1e3 * _DEEP, "mm", about=about)
@@ -215,3 +215,6 @@ def _draw_paths(axes: Axes, run: ContactRun) -> None:
         axes.plot(*path[-1], marker="o", color=line.get_color())
     axes.set_aspect("equal")
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+__getattr__ = renamed(__name__, {"judge_coupling": "claim_coupling", "judge_depth": "claim_depth"})

@@ -1,4 +1,4 @@
-"""What the reports of scripted experiments share: the signals of `comparison_node` or `network_node` as arrays.
+"""Arrays of runs of scripted experiments: the signals of `comparison_node` or `network_node`.
 
 Their devices play a script in the namespace `script`. A column is a model of the comparison, or a contact of the
 network, in the order of the node's parameters.
@@ -18,7 +18,7 @@ from haptic_bags.bags import Bag
 from haptic_experiments.kit.results import HIDDEN, MERGED, Claims, Report
 
 NAMESPACE = "/script"
-#: a model that diverges is followed up to here
+#: bound of the signals of a model that diverges
 HUGE = 1e100
 
 #: lines for the lowest, middle and highest stiffness in Figs. 13 and 14
@@ -60,7 +60,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Case:
-    """Numbers of a column that can judge claims.
+    """Numbers of a column for claims.
 
     Attributes:
         element: Parameters.
@@ -75,7 +75,7 @@ class ColumnNumbers:
 
     Attributes:
         element: Parameters.
-        case: Numbers that judge claims; None if the column cannot.
+        case: Numbers for claims; None if the column has none.
     """
 
     element: Element = field(metadata=MERGED)
@@ -118,7 +118,7 @@ class ScriptedRun:
 
     @classmethod
     def from_bag(cls, bag: Bag, node: str = "comparison") -> ScriptedRun:
-        """Takes the ticks that both topics have; in realtime the node may have missed some.
+        """Reads a bag; the ticks are those that both topics have, since in realtime the node may have missed some.
 
         Args:
             bag: Bag of a run with a scripted device.
@@ -157,22 +157,22 @@ class ScriptedRun:
     @property
     def labels(self) -> list[str]:
         """Each column's model, with a number from the second of the same on: keys of the metrics."""
-        counts = [self.models[: place + 1].count(model) for place, model in enumerate(self.models)]
+        counts = [self.models[: i + 1].count(model) for i, model in enumerate(self.models)]
         return [model if n == 1 else f"{model}_{n}" for model, n in zip(self.models, counts, strict=True)]
 
     def column(self, model: str) -> int | None:
-        """The first column of a model; None if the run does not have it."""
+        """Finds the first column of a model; returns None without the model."""
         return self.models.index(model) if model in self.models else None
 
     def number(self, name: str, column: int = 0) -> float:
-        """A parameter of one column, which has one number for all columns or one for each."""
+        """Returns a parameter of one column; the parameter has one number for all columns or one for each."""
         values = self.parameters[name]
         if not isinstance(values, (list, tuple)):
             return float(values)
         return float(values[column if len(values) > 1 else 0])
 
     def element(self, column: int) -> Element:
-        """Parameters of one column."""
+        """Returns the parameters of one column."""
         values = (self.number(name, column) for name in ("stiffness", "damping", "mass"))
         return Element(self.models[column], self.period, *values)
 
@@ -181,7 +181,7 @@ def alternative_report(
     bags: Mapping[str, Bag],
     models: tuple[str, str],
     measure: Callable[[ScriptedRun, int], ColumnNumbers],
-    judge: Callable[[Claims, list[Any], list[Any]], None],
+    claim: Callable[[Claims, list[Any], list[Any]], None],
     draw: Callable[[Axes, ScriptedRun, list[int]], None],
     caption: str,
     **figure: Any,
@@ -192,7 +192,7 @@ def alternative_report(
         bags: Bags of a comparison.
         models: Names of the model and of its alternative's model.
         measure: Measures a column of a run.
-        judge: Adds the claims, by the cases of the model and of the alternative.
+        claim: Adds the claims, by the cases of the model and of the alternative.
         draw: Draws some columns of a run.
         caption: Caption of the figure.
         **figure: Other arguments of `figure_beside_alternative`.
@@ -202,7 +202,7 @@ def alternative_report(
     numbers = {name: {label: measure(run, i) for i, label in enumerate(run.labels)} for name, run in runs.items()}
     cases = [column.case for of_run in numbers.values() for column in of_run.values() if column.case is not None]
     claims = Claims()
-    judge(claims, *([case for case in cases if case.element.model == model] for model in models))
+    claim(claims, *([case for case in cases if case.element.model == model] for model in models))
     first = next(iter(runs.values()))
     parameters = {"comparison": first.parameters, "device": first.device}
     return Report(
@@ -228,25 +228,25 @@ def eigenvalue_claim(
 
 
 def _bounded(values: np.ndarray) -> np.ndarray:
-    """The values within plus and minus HUGE; what is not a number counts as HUGE."""
+    """Bounds values by plus and minus HUGE; NaN becomes HUGE."""
     return np.clip(np.nan_to_num(values, nan=HUGE), -HUGE, HUGE)
 
 
 def stiffness_style(place: int) -> dict[str, Any]:
-    """Line of the stiffness at a place in rising order: grey, dashed and black as in the paper, then colours below."""
+    """Returns the line of a stiffness by its place in rising order: grey, dashed, black as in the paper, colours."""
     style = STYLES[place] if place < len(STYLES) else {"color": f"C{place - len(STYLES)}", "linewidth": 2.5}
     return {**style, "zorder": 3.0 - 0.1 * place}
 
 
 def power_of_ten(value: float) -> str:
-    """A large number the way the paper writes it, 8.3 × 10⁴."""
+    """Writes a large number as in the paper, 8.3 × 10⁴."""
     mantissa, exponent = f"{value:.2e}".split("e")
     digits = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"{float(mantissa):g} × 10{digits}"
 
 
 def at_shortest_period(cases: Sequence[_Case]) -> list[_Case]:
-    """Cases of the shortest period."""
+    """Selects the cases of the shortest period."""
     shortest = min((case.element.period for case in cases), default=0.0)
     return [case for case in cases if case.element.period == shortest]
 
@@ -254,7 +254,7 @@ def at_shortest_period(cases: Sequence[_Case]) -> list[_Case]:
 def pairs_of_periods(
     cases: Sequence[_Case], short: Callable[[_Case], bool], long: Callable[[_Case], bool]
 ) -> list[tuple[_Case, _Case]]:
-    """Cases of one stiffness of which the first meets one condition and the second another."""
+    """Finds pairs of cases of one stiffness of which the first meets one condition and the second another."""
     return [(a, b) for a in cases for b in cases if a.element.stiffness == b.element.stiffness and short(a) and long(b)]
 
 
@@ -267,7 +267,7 @@ def figure_beside_alternative(
     figure_part: str,
     height: float,
 ) -> Figure:
-    """A figure with a row for each run: left the columns of a model, right those of its alternative.
+    """Makes a figure with a row for each run: left the columns of a model, right those of its alternative.
 
     Args:
         runs: Runs of a comparison.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from haptic_experiments.kit.figures import Panel
 from haptic_experiments.kit.node_graph import draw, latencies
+from haptic_experiments.kit.results import Claims, Report
 from haptic_launch.experiments import load_experiment
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _T = TypeVar("_T")
+_Numbers = TypeVar("_Numbers", bound="ComposedNumbers")
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,35 @@ def variation(signal: np.ndarray, part: np.ndarray | slice = slice(None)) -> flo
     """
     chosen = signal[part]
     return float(np.diff(chosen, axis=0).std(axis=0).max()) if len(chosen) > 2 else 0.0
+
+
+def composed_report(
+    bags: Mapping[str, Bag],
+    measure: Callable[[Bag], tuple[_Numbers, _T]],
+    claim: Callable[[Claims, str, _Numbers, _T, Bag], None],
+    figure: Callable[[dict[str, _T], Bag], Figure],
+    caption: str,
+    sources: Sequence[str],
+) -> Report:
+    """Makes the report of runs of several rendering nodes.
+
+    Args:
+        bags: Bags of the runs, by name.
+        measure: Measures a run; returns its numbers and its signals.
+        claim: Adds the claims on a run of a name, with its numbers and signals.
+        figure: Draws the signals of all runs by name, and the nodes of the first run.
+        caption: Caption of the figure.
+        sources: Names of the nodes whose parameters are shown.
+    """
+    numbers: dict[str, _Numbers] = {}
+    signals: dict[str, _T] = {}
+    claims = Claims()
+    for name, bag in bags.items():
+        numbers[name], signals[name] = measure(bag)
+        claim(claims, name, numbers[name], signals[name], bag)
+    first = next(iter(bags.values()))
+    parameters = {source: first.parameters(source) for source in sources}
+    return Report({"runs": numbers}, claims, lambda: figure(signals, first), caption, parameters)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Runs of contact experiments as their reports use them, and what the reports draw and claim alike.
+"""Runs of contact experiments, and the claims, curves and panels that several of their reports have.
 
 Rows are ticks. The state of tick k is that at k T; contacts are those of the step that ends there, none at tick 0.
 """
@@ -6,22 +6,24 @@ Rows are ticks. The state of tick k is that at k T; contacts are those of the st
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from convex_contact import World
 from convex_contact.simulation.convergence import convergence_order, position_errors
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
-from haptic_experiments.kit.figures import Curve, Panel
-from haptic_experiments.kit.results import MERGED, Claims
+from haptic_experiments.kit.figures import DASHED, Curve, Panel
+from haptic_experiments.kit.results import Claims, Report
 
 _Scene = TypeVar("_Scene")
 _Run = TypeVar("_Run")
+_Signals = TypeVar("_Signals", bound="ContactRun")
 
 #: line of each approximation
 STYLES: dict[str, dict[str, Any]] = {
@@ -32,7 +34,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "similar_regularized": {"color": "tab:olive", "linestyle": "--"},
     "lagged_elastoplastic": {"color": "tab:red", "linestyle": ":"},
 }
-#: those of the paper's figures of one body
+#: approximations of the paper's figures of one body
 PAPER = ("sap", "lagged", "similar")
 
 
@@ -48,7 +50,7 @@ class Contacts:
         force: Force on B [N], shape (m, 3).
         normal_force: Its normal part [N], shape (m,).
         slip_velocity: Velocity of B against A along the surface [m/s], shape (m, 3).
-        sticking: Whether the contact sticks, shape (m,).
+        sticking: Flags of the contacts that stick, shape (m,).
     """
 
     body: np.ndarray
@@ -107,7 +109,7 @@ class ContactRun:
 
     @classmethod
     def from_bag(cls, bag: Bag, namespace: str = "/script") -> ContactRun:
-        """Takes the ticks that all topics have; in realtime the node may have missed some.
+        """Reads a bag; the ticks are those that all topics have, since in realtime the node may have missed some.
 
         Raises:
             HapticError: There are fewer than three such ticks.
@@ -154,11 +156,11 @@ class ContactRun:
         return str(self.parameters["approximation"])
 
     def is_of(self, world: str, step: float) -> bool:
-        """Whether the run simulated this world with steps of this length [s]."""
+        """Checks whether the run simulated this world with steps of this length [s]."""
         return bool(self.parameters["world"] == world and abs(self.step - step) < 1e-12)
 
     def scene(self, world: str, kind: Callable[..., _Scene]) -> _Scene:
-        """The scene that `kind` makes of the numbers in `world_parameters`.
+        """Makes the scene `kind` from the numbers in `world_parameters`.
 
         Raises:
             HapticError: The run is of another world.
@@ -169,7 +171,7 @@ class ContactRun:
         return kind(**{name: float(str(value)) for name, (value, _) in entries.items()})
 
     def body(self, name: str) -> int:
-        """Number of a body.
+        """Returns the number of a body.
 
         Raises:
             HapticError: The world has no body of this name.
@@ -179,7 +181,11 @@ class ContactRun:
         return self.names.index(name)
 
     def pairs(self, a: int, b: int) -> list[tuple[Contacts, np.ndarray, float]]:
-        """Contacts of each tick, flags of those between two bodies, and the sign that makes b the second body."""
+        """Finds the contacts between two bodies.
+
+        Returns:
+            By tick: all contacts, flags of those between the bodies (m,), and the sign that makes b the second body.
+        """
         found = []
         for contacts in self.contacts:
             chosen = (contacts.body == (a, b)).all(axis=1) | (contacts.body == (b, a)).all(axis=1)
@@ -188,12 +194,18 @@ class ContactRun:
         return found
 
     def force_on(self, a: int, b: int) -> np.ndarray:
-        """Force of body a on body b over the step that ends at each tick (n, 3) [N]."""
+        """Sums the force of body a on body b over the step that ends at each tick (n, 3) [N]."""
         return np.array([sign * contacts.force[chosen].sum(axis=0) for contacts, chosen, sign in self.pairs(a, b)])
+
+    def normal_force_on(self, body: int, others: np.ndarray) -> np.ndarray:
+        """Sums the normal forces on a body (n,) [N] by other bodies, which are flagged (b,)."""
+        return np.array(
+            [c.normal_force[(c.body == body).any(axis=1) & others[c.body].any(axis=1)].sum() for c in self.contacts]
+        )
 
 
 def _contacts(rows: Mapping[str, Any]) -> list[Contacts]:
-    """Contacts of each tick, of the rows of ContactArray."""
+    """Reads the contacts of each tick from the rows of ContactArray."""
     names = ("position", "normal", "signed_distance", "normal_impulse", "tangential_impulse", "slip_velocity")
     bodies, found = ("body_a", "body_b"), []
     columns = {name: rows[name] for name in ("period", "sticking", *names, *bodies)}
@@ -217,7 +229,7 @@ def _contacts(rows: Mapping[str, Any]) -> list[Contacts]:
 
 
 def runs_of(bags: Mapping[str, Bag], namespace: str = "/script") -> dict[str, ContactRun]:
-    """Runs by their approximation; a second run of the same keeps the bag's name."""
+    """Reads runs and names them by their approximation; a second run of the same keeps the bag's name."""
     named: dict[str, ContactRun] = {}
     for name, bag in bags.items():
         run = ContactRun.from_bag(bag, namespace)
@@ -226,9 +238,34 @@ def runs_of(bags: Mapping[str, Bag], namespace: str = "/script") -> dict[str, Co
 
 
 def runs_by_variant(bags: Mapping[str, Bag]) -> dict[str, ContactRun]:
-    """Runs by the name of their variant; the run without variants by its approximation."""
+    """Reads runs and names them by their variant, a run without variants by its approximation."""
     runs = {name.removeprefix("bag_"): ContactRun.from_bag(bag) for name, bag in bags.items()}
     return {run.approximation if name == "bag" else name: run for name, run in runs.items()}
+
+
+def report_of(
+    runs: Mapping[str, _Signals],
+    measure: Callable[[_Signals], _Run],
+    claim: Callable[[Claims, dict[str, _Run]], None],
+    figure: Callable[[], Figure],
+    caption: str,
+    study: Convergence | None = None,
+) -> Report:
+    """Makes the report of runs with numbers by run.
+
+    Args:
+        runs: Runs by name.
+        measure: Measures a run.
+        claim: Adds the claims on the numbers by run.
+        figure: Draws the figure.
+        caption: Caption of the figure.
+        study: Convergence, whose numbers are metrics too.
+    """
+    numbers = {name: measure(run) for name, run in runs.items()}
+    claims = Claims()
+    claim(claims, numbers)
+    metrics = {"runs": numbers, **({} if study is None else vars(study))}
+    return Report(metrics, claims, figure, caption, {"contact": next(iter(runs.values())).parameters})
 
 
 # ---- claims ---------------------------------------------------------------------------------------------------------
@@ -244,16 +281,16 @@ def compared(
     relative: float = 0.0,
     absolute: float = 0.0,
 ) -> None:
-    """Adds a claim whose numbers must be those of an independent implementation.
+    """Adds the claim that numbers are those of an independent implementation.
 
     Args:
         claims: Claims to which it is added.
         text: The claim.
         measured: Numbers by case; None where a run does not have it.
         expected: Numbers by case.
-        judged: Whether the run is the one that the expected numbers belong to.
-        relative: Largest difference as a fraction of the expected number.
-        absolute: Largest difference that is added to this, in the unit of the numbers.
+        judged: The run is the one that the expected numbers belong to.
+        relative: Allowed difference as a fraction of the expected number.
+        absolute: Allowed difference that is added to it, in the unit of the numbers.
     """
     known = {name: value for name, value in measured.items() if name in expected}
     words = "; ".join(
@@ -288,7 +325,7 @@ class Convergence:
 
     @classmethod
     def of(cls, world: Callable[[], World], body: str, **study: Any) -> Convergence:
-        """Simulates with all approximations.
+        """Simulates a world with all approximations.
 
         Args:
             world: Makes the world.
@@ -309,23 +346,16 @@ class Convergence:
         return all(abs(self.orders[name] - 1.0) < 0.15 for name in ("lagged", "similar"))
 
 
-@dataclass(frozen=True)
-class ConvergenceNumbers(Generic[_Run]):
-    """Numbers of the report of a body with its convergence.
-
-    Attributes:
-        runs: Numbers by run.
-        study: Convergence over the time step.
-    """
-
-    runs: dict[str, _Run]
-    study: Convergence = field(metadata=MERGED)
-
-
 def curve(name: str, approximation: str, x: np.ndarray, y: np.ndarray, **style: Any) -> Curve:
-    """A curve in the colour of an approximation, with a name in the legend."""
+    """Makes a curve in the colour of an approximation, with a name in the legend."""
     line = {"linewidth": 1.1, **STYLES.get(approximation, {}), **style}
     return Curve(x, y, name.replace("_", " "), line)
+
+
+def swept(name: str, approximation: str, values: Mapping[float, float], scale: float = 1.0, **style: Any) -> Curve:
+    """Makes a curve of numbers over what is swept, with marks; `scale` is a factor of the numbers."""
+    marks = {"marker": "o", "markersize": 4, **style}
+    return curve(name, approximation, np.array(list(values)), scale * np.array(list(values.values())), **marks)
 
 
 def curves(
@@ -336,7 +366,7 @@ def curves(
     scale: float = 1.0,
     **style: Any,
 ) -> list[Curve]:
-    """A curve over time of each run.
+    """Makes a curve over time of each run.
 
     Args:
         runs: Runs by name.
@@ -352,18 +382,15 @@ def curves(
 
 
 def convergence_panel(table: Mapping[str, Mapping[float, float]], title: str) -> Panel:
-    """Errors over periods with a line of first order.
+    """Makes a panel of errors over periods with a line of first order.
 
     Args:
         table: Errors [m] by approximation and period [s].
         title: Title of the panel.
     """
-    lines = [
-        curve(name, name, np.array(list(errors)), np.array(list(errors.values())), marker="o", markersize=4)
-        for name, errors in table.items()
-    ]
+    lines = [swept(name, name, errors) for name, errors in table.items()]
     periods = np.array(sorted(next(iter(table.values()))))
     base = min(min(errors.values()) for errors in table.values())
-    lines.append(Curve(periods, base * periods / periods[0], "first order", {"color": "black", "linestyle": "--"}))
+    lines.append(Curve(periods, base * periods / periods[0], "first order", DASHED))
     scales = {"xscale": "log", "yscale": "log"}
     return Panel("position error $e_q$ (m)", lines, "time step (s)", scales, title=title)

@@ -1,4 +1,4 @@
-"""Report of a run on a real device: what the tool did and what was rendered.
+"""Report of a run on a real device: motion of the tool and rendered force.
 
 An experiment's own report compares with the paper by the truth of the simulated device and the plan of its simulated
 hand. A real device has neither, so its report has the measured signals only and no claims.
@@ -47,13 +47,13 @@ class RunNumbers:
 
 
 def is_real(bag: Bag) -> bool:
-    """Whether the run's device was a real one."""
+    """Checks whether the run's device was a real one."""
     started = bag.started("device")
     return started.get("simulated") is False and "product" in started
 
 
 def numbers_of(bag: Bag) -> RunNumbers:
-    """Numbers of a bag with one topic `device_state`."""
+    """Measures a bag with one topic `device_state`."""
     state, started = _state(bag), bag.started("device")
     period = float(state["period"][0])
     force, velocity = np.asarray(state["joint_effort"]), np.asarray(state["joint_velocity"])
@@ -72,7 +72,7 @@ def numbers_of(bag: Bag) -> RunNumbers:
 
 
 def analyse(bags: Mapping[str, Bag]) -> Report:
-    """Report of a run on a real device."""
+    """Makes the report of a run on a real device."""
     bag = next(iter(bags.values()))
     numbers, state = numbers_of(bag), _state(bag)
     claims = Claims()

@@ -19,6 +19,9 @@ __getattr__ = renamed(__name__, {"shade_stretches": "shade_true"})
 #: colour of each kind of phase
 PHASE_COLOURS = {"push": "tab:red", "slide": "tab:blue", "release": "tab:green", "tap": "tab:orange"}
 
+#: line of a closed form or a limit beside measured curves
+DASHED: dict[str, Any] = {"color": "black", "linestyle": "--"}
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -34,6 +37,12 @@ class Curve:
     y: np.ndarray
     label: str = ""
     style: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def level(cls, x: np.ndarray, value: float, label: str = "", **style: Any) -> Curve:
+        """Makes a horizontal line at a value, from the first to the last entry of x (n,); empty without entries."""
+        ends = x[[0, -1]] if len(x) else np.zeros(0)
+        return cls(ends, np.full(len(ends), value), label, style)
 
 
 @dataclass(frozen=True)

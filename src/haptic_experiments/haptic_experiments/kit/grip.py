@@ -17,11 +17,11 @@ from haptic_devices.five_bar.stability import grasp, oscillation, smallest_mass,
 from haptic_devices.hands.operator import HandParameters
 from haptic_experiments.kit.results import Claims
 
-#: the paper's "about 2 kg" [kg]
+#: smallest mass of the paper, "about 2 kg" [kg]
 _PAPER_MASS = 2.0
 #: a firm grasp, in hands of hand.yaml: four times their stiffness, damping and mass
 _FIRM = 4.0
-#: the grip shakes if its oscillation is faster than a tenth of the motion of `oscillation`, 80 mm/s [m/s]
+#: speed of a shaking grip, a tenth of the motion of `oscillation`, 80 mm/s [m/s]
 _SHAKING = 8e-3
 
 
@@ -58,7 +58,7 @@ class Stability:
 
 
 def usual_hand() -> HandParameters:
-    """The hand of hand.yaml."""
+    """Loads the hand of hand.yaml."""
     return load_parameters(HandParameters, HAND_FILE)
 
 

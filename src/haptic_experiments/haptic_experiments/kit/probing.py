@@ -1,4 +1,4 @@
-"""A run of `dental_probe` as arrays, also in one process, and measures of taps, of the groove and of the forces."""
+"""Arrays of a run of `dental_probe`, also in one process, and measures of taps, of the groove and of the forces."""
 
 from __future__ import annotations
 
@@ -17,28 +17,21 @@ from haptic_experiments import graph
 from haptic_experiments.graph import Graph
 from haptic_experiments.graph_steps import Inputs, WallStep
 from haptic_experiments.kit.phases import PhasedRun
+from haptic_experiments.kit.signals import largest
 from haptic_experiments.kit.wall_friction import WallFriction, dissipated
 from tau_wall_control import MovingPlanes, TauDevice
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.rotations import rotation_from_quaternion
 from tau_wall_control.walls.factory import make_device
 
-#: cusps of the tooth, and which of them lie on the side of +y
+#: number of cusps of the tooth, and flags of those on the side of +y
 CUSPS, LEFT = 4, np.array([False, False, True, True])
-#: the tool has settled in the groove this long after a phase has begun [s]
+#: time from the beginning of a phase until the tool has settled in the groove [s]
 SETTLED = 0.2
-#: the hand's tremor ends here [Hz]
+#: largest frequency of the hand's tremor [Hz]
 TREMOR = 15.0
 #: topics that make a `Probing`
 TOPICS = ("device_state", "simulation_state", "contact/planes", "wall/state", "friction/state")
-
-
-@dataclass(frozen=True)
-class TickTimes:
-    """Median time of a tick's planes, and of its rendering [s]."""
-
-    planes: float
-    rendering: float
 
 
 @dataclass(frozen=True)
@@ -47,14 +40,14 @@ class Probing(PhasedRun):
 
     Attributes:
         position, velocity: True tool (n, 3) [m], [m/s].
-        push: Of each cusp (n, 4) [N].
-        contact: Contact with each cusp (n, 4).
-        friction: On the tool (n, 3) [N].
-        dissipated: By the friction in all [J].
-        effort: Commanded in all (n, 6) [N m].
-        force: Of wall and friction on the tool, within the motors' limits (n, 3) [N]; empty in a graph.
-        power: Of both on the tool (n,) [W]; empty in a graph.
-        step_time: Times of a tick; None if not measured.
+        push: Normal force of each cusp (n, 4) [N].
+        contact: Flags of contact with each cusp (n, 4).
+        friction: Friction on the tool (n, 3) [N].
+        dissipated: Energy that the friction dissipated [J].
+        effort: Sum of the commanded efforts (n, 6) [N m].
+        force: Force of wall and friction on the tool, within the motors' limits (n, 3) [N]; empty in a graph.
+        power: Power of both on the tool (n,) [W]; empty in a graph.
+        step_time: Median times of a tick's planes and of its rendering [s]; empty if not measured.
     """
 
     position: np.ndarray
@@ -66,15 +59,15 @@ class Probing(PhasedRun):
     effort: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))
     force: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     power: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    step_time: TickTimes | None = None
+    step_time: dict[str, float] = field(default_factory=dict)
 
     def at(self, ticks: np.ndarray) -> Probing:
-        """The same at some of its ticks."""
+        """Selects some of the ticks."""
         names = ("time", "position", "velocity", "push", "contact", "friction", "effort")
         return replace(self, **{name: getattr(self, name)[ticks] for name in names if len(getattr(self, name))})
 
     def span(self, name: str, after: float = 0.0) -> slice:
-        """Samples of the phase of a name, from some time after its beginning on; empty if it is not there."""
+        """Finds the samples of a phase from a time [s] after its beginning on; empty without the phase."""
         for phase in self.phases:
             if phase["name"] == name:
                 return self.part(phase["start"] + after, phase["end"])
@@ -141,9 +134,9 @@ class InGroove:
 
 
 def _probing(ticks: Ticks, phases: list[dict[str, Any]], friction: str = "friction/state") -> Probing:
-    """Signals of a bag or of a graph without efforts; `friction` is the topic that has the friction.
+    """Reads a bag or a graph without efforts; `friction` is the topic with the friction.
 
-    Without the topic of the planes there is one, which counts as the first cusp.
+    Without the topic of the planes there is one plane, which counts as the first cusp.
     """
     truth, wall, n = ticks["simulation_state"], ticks["wall/state"], len(ticks.tick)
     keys = ticks["contact/planes"]["key"] if "contact/planes" in ticks else [[0]] * n
@@ -170,7 +163,7 @@ def _probing(ticks: Ticks, phases: list[dict[str, Any]], friction: str = "fricti
 
 
 def of_bag(bag: Bag) -> Probing:
-    """Signals of a recorded run."""
+    """Reads a recorded run."""
     ticks = bag.ticks("/tau", *TOPICS)
     run, device = _probing(ticks, bag.started("device").get("phases", [])), ticks["device_state"]
     effort, force, power = _beyond_weight(
@@ -185,10 +178,7 @@ def of_bag(bag: Bag) -> Probing:
 
 
 def of_graph(made: Graph, ticks: np.ndarray, phases: list[dict[str, Any]], friction: str = "friction/state") -> Probing:
-    """Signals at some ticks of a run in one process; see `_probing` for the others.
-
-    The efforts are all that the steps command.
-    """
+    """Runs the single-process reference and selects some ticks; the efforts are the sum of all steps' commands."""
     planes = ("contact/planes",) if "contact" in made.steps else ()
     topics = ("device_state", "simulation_state", *planes, "wall/state", friction)
     efforts: list[np.ndarray] = []
@@ -198,7 +188,8 @@ def of_graph(made: Graph, ticks: np.ndarray, phases: list[dict[str, Any]], frict
 
     done = made.run(int(ticks[-1]) + 1, topics=topics, observe=observe)
     rendering = [name for name in made.steps if name != "contact"]
-    spent = TickTimes(done.step_time("contact") if planes else 0.0, done.step_time(*rendering))
+    planning = done.step_time("contact") if planes else 0.0
+    spent = {"planes": planning, "rendering": done.step_time(*rendering)}
     run = _probing(done.ticks(*topics), phases, friction)
     return replace(run, effort=np.array(efforts), step_time=spent).at(ticks)
 
@@ -206,7 +197,7 @@ def of_graph(made: Graph, ticks: np.ndarray, phases: list[dict[str, Any]], frict
 def _beyond_weight(
     device: TauDevice, poses: np.ndarray, rates: np.ndarray, effort: np.ndarray, friction: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Efforts of wall and friction (n, 6) [N m], and their force (n, 3) [N] and power (n,) [W] beyond the weight."""
+    """Computes efforts (n, 6) [N m], force (n, 3) [N] and power (n,) [W] of wall and friction beyond the weight."""
     total, force, power = np.empty_like(effort), np.empty((len(effort), 3)), np.empty(len(effort))
     for k, (pose, rate, one) in enumerate(zip(poses, rates, effort, strict=True)):
         d = device.dynamics(pose[:3], rotation_from_quaternion(pose[3:]))
@@ -233,16 +224,16 @@ def difference(one: Probing, other: Probing) -> Difference:
     rest = one.named("rest", "along", "back", "to the pit", "out of")
     apart = np.linalg.norm(one.position - other.position, axis=1)
     return Difference(
-        motion=float(apart.max(initial=0.0)),
-        motion_in_the_groove=float(apart[rest].max(initial=0.0)),
-        push=float(np.abs(one.push - other.push).max(initial=0.0)),
-        friction=float(np.abs(one.friction - other.friction).max(initial=0.0)),
+        motion=largest(apart),
+        motion_in_the_groove=largest(apart[rest]),
+        push=largest(one.push - other.push),
+        friction=largest(one.friction - other.friction),
         dissipated=one.dissipated - other.dissipated,
     )
 
 
 def distances(geometry: Any, position: np.ndarray) -> np.ndarray:
-    """Distance of points (n, 3) [m] from the nearest plane of a geometry (n,) [m], infinite where it has none."""
+    """Measures the distance (n,) [m] of points (n, 3) [m] from a geometry's nearest plane; infinite without any."""
     return np.array([geometry.planes(p).signed_distance.min(initial=np.inf) for p in position])
 
 
@@ -293,22 +284,18 @@ def groove(run: Probing, distance: np.ndarray, radius: float) -> dict[str, InGro
 
 
 def _both(flags: np.ndarray) -> float:
-    """Fraction of the rows in which a cusp of either side of the groove is among the flags (n, 4)."""
+    """Computes the fraction of rows with flags (n, 4) of cusps on both sides of the groove."""
     return float((flags[:, LEFT].any(axis=1) & flags[:, ~LEFT].any(axis=1)).mean())
 
 
 def jerk(run: Probing) -> float:
-    """Largest change of a torque from tick to tick while the tip slides along the groove, in contact [N m]."""
-    largest = 0.0
-    for name in ("along the groove", "back"):
-        part = run.span(name, SETTLED)
-        if part.stop - part.start > 2:
-            largest = max(largest, float(np.abs(np.diff(run.effort[part], axis=0)).max()))
-    return largest
+    """Measures the largest change of a torque from tick to tick while the tip slides along the groove [N m]."""
+    slides = [run.effort[run.span(name, SETTLED)] for name in ("along the groove", "back")]
+    return max(largest(np.diff(effort, axis=0)) if len(effort) > 2 else 0.0 for effort in slides)
 
 
 def spectrum(run: Probing, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies [Hz] and amplitudes [N] of the push of all planes while the tip rests."""
+    """Computes frequencies [Hz] and amplitudes [N] of the normal force of all planes while the tip rests."""
     part = run.span(name, SETTLED)
     push = run.push[part].sum(axis=1)
     n = len(push)
@@ -320,20 +307,19 @@ def spectrum(run: Probing, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ringing_of(run: Probing, name: str) -> float:
-    """Largest line of the push above the hand's tremor [N]."""
+    """Measures the largest line of the normal force above the hand's tremor [N]."""
     frequency, amplitude = spectrum(run, name)
     return float(amplitude[frequency > TREMOR].max(initial=0.0))
 
 
 def flat_graph(bag: Bag, scene: WallFriction) -> Graph:
-    """The graph of a run whose wall is flat."""
-
+    """Makes the graph of a run whose wall is flat."""
     wall = partial(FlatWallStep, controller=scene.controller)
     return graph.of_bag(bag, only=("wall", "friction"), steps={"wall": wall})
 
 
 def until_rest(run: Probing) -> np.ndarray:
-    """Flags of the ticks up to the end of the first rest in the groove, True where the tool has settled there."""
+    """Marks the ticks of the first rest in the groove in which the tool has settled; the flags end with the rest."""
     for phase in run.phases:
         if phase["name"] == "rest in the groove":
             first, end = (round(time / run.period) for time in (phase["start"] + SETTLED, phase["end"]))

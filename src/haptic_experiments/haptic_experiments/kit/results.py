@@ -170,6 +170,21 @@ class Claims(list[Claim]):
         measured = "largest differences: " + ", ".join(f"{name} {value:.3g}" for name, value in differences.items())
         self.say(text, measured, all(value == 0.0 for value in differences.values()), unless=unless)
 
+    def each(
+        self, text: str, cases: Sequence[tuple[str, bool]], rule: str = "", *, between: str = "; ", unless: str = ""
+    ) -> None:
+        """Adds the claim that a condition holds in each of several cases.
+
+        Args:
+            text: The claim.
+            cases: Measured numbers in words, and whether the condition holds, by case.
+            rule: Words behind those of the cases, for example their limit.
+            between: Words between those of two cases.
+            unless: Reason why a run without cases cannot show it.
+        """
+        measured = between.join(words for words, _ in cases) + rule
+        self.say(text, measured, all(holds for _, holds in cases), unless="" if cases else unless)
+
     def set_aside(self, why: str) -> None:
         """Takes the verdicts off all claims so far: the numbers are those of another model, which `why` names."""
         self[:] = [Claim(claim.text, f"{why}: {claim.measured}", None) for claim in self]

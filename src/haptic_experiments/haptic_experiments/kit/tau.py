@@ -1,12 +1,11 @@
-"""What the reports of walls on the TAU device share: their claims and panels; the runs are those of `wall_run`."""
+"""Claims and panels of the reports of walls on the TAU device; the runs are those of `wall_run`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
@@ -16,15 +15,15 @@ from haptic_experiments.kit.wall_run import TAP_MARGIN, WallNumbers, WallRun
 
 _Numbers = TypeVar("_Numbers")
 
-#: a control step may take so long [s]
+#: longest control step [s]
 STEP_LIMIT = 150e-6
-#: a push has come to rest when the wall's force varies by less than this in its second half, standard deviation [N]
+#: standard deviation of the wall's force in the second half of a push that has come to rest, at most [N]
 RESTLESS = 1.0
-#: a released tool has left the wall after this time [s]
+#: longest time until a released tool has left the wall [s]
 LEAVING = 0.05
 #: depth that may be left under a push: five counts of 11 µm [m]
 STATIC = 5.5e-5
-#: pull towards a wall that passes for the rounding of the measured pose, whose weight differs from the true one's [N]
+#: largest pull towards a wall, by the weight's error at the rounded, measured pose [N]
 PULL = 0.05
 
 
@@ -34,24 +33,24 @@ PULL = 0.05
 def wall_report(
     bags: Mapping[str, Bag],
     measure: Callable[[WallRun], _Numbers],
-    judge: Callable[[Claims, WallRun, _Numbers], None],
+    claim: Callable[[Claims, WallRun, _Numbers], None],
     figure: Callable[[dict[str, WallRun]], Figure],
     caption: str,
 ) -> Report:
     """Makes a report of runs with walls alone.
 
     Args:
-        bags: Of the runs, by name.
-        measure: Makes the numbers of a run.
-        judge: Adds the claims on a run with its numbers.
+        bags: Bags of the runs, by name.
+        measure: Measures a run.
+        claim: Adds the claims on a run with its numbers.
         figure: Draws the runs.
-        caption: Of the figure.
+        caption: Caption of the figure.
     """
     runs = {name: WallRun.from_bag(bag) for name, bag in bags.items()}
     numbers = {name: measure(run) for name, run in runs.items()}
     claims = Claims()
     for name, run in runs.items():
-        judge(claims, run, numbers[name])
+        claim(claims, run, numbers[name])
     time_claim(claims, runs)
     first = next(iter(runs.values()))
     words = caption + first.left_out
@@ -59,7 +58,7 @@ def wall_report(
 
 
 def rest_claim(claims: Claims, run: WallRun, n: WallNumbers) -> None:
-    """Adds: no push makes the walls bounce, and none leaves a depth."""
+    """Adds the claim that no push makes the walls bounce, and none leaves a depth."""
     steady = [push for push in n.pushes if not math.isnan(push.restless)]
     numbers = {}
     if steady:
@@ -72,35 +71,34 @@ def rest_claim(claims: Claims, run: WallRun, n: WallNumbers) -> None:
 
 
 def stiffness_claim(claims: Claims, run: WallRun, n: WallNumbers, wanted: float) -> None:
-    """Adds: every push meets more than a stiffness [N/m]."""
-    steady = [push for push in n.pushes if not math.isnan(push.stiffness)]
-    numbers = ", ".join(f"{p.force:.1f} N: {1e3 * p.penetration:.3f} mm, {1e-3 * p.stiffness:.1f} kN/m" for p in steady)
-    claims.say(
-        f"A step of the hand's force meets more than {1e-3 * wanted:g} kN/m ({run.name}).",
-        f"{numbers} (limit {1e-3 * wanted:g} kN/m)",
-        all(push.stiffness > wanted for push in steady),
-        unless="" if steady else "no push",
-    )
+    """Adds the claim that every push meets more than a stiffness [N/m]."""
+    steps = [
+        (f"{p.force:.1f} N: {1e3 * p.penetration:.3f} mm, {1e-3 * p.stiffness:.1f} kN/m", p.stiffness > wanted)
+        for p in n.pushes
+        if not math.isnan(p.stiffness)
+    ]
+    limit = f"{1e-3 * wanted:g} kN/m"
+    text = f"A step of the hand's force meets more than {limit} ({run.name})."
+    claims.each(text, steps, f" (limit {limit})", between=", ", unless="no push")
 
 
 def tap_claim(claims: Claims, run: WallRun, n: WallNumbers) -> None:
-    """Adds: taps stay within the motors' energy bound."""
-    words = [
-        f"{tap.speed:.2f} m/s: {1e3 * tap.penetration:.2f} mm (allowed {1e3 * tap.allowed:.2f} mm"
-        + (f", and {1e3 * tap.late:.2f} mm in the ticks of delay)" if tap.late else ")")
-        for tap in n.taps
-    ]
-    claims.say(
+    """Adds the claim that taps stay within the motors' energy bound."""
+    taps = []
+    for tap in n.taps:
+        late = f", and {1e3 * tap.late:.2f} mm in the ticks of delay" if tap.late else ""
+        words = f"{tap.speed:.2f} m/s: {1e3 * tap.penetration:.2f} mm (allowed {1e3 * tap.allowed:.2f} mm{late})"
+        taps.append((words, tap.penetration <= tap.allowed))
+    claims.each(
         f"A tap passes the wall by no more than {TAP_MARGIN:g} m v²/(2 F_max), the motors' energy bound, plus the "
         f"static penetration ({run.name}).",
-        "; ".join(words),
-        all(tap.penetration <= tap.allowed for tap in n.taps),
-        unless="" if words else "no tap",
+        taps,
+        unless="no tap",
     )
 
 
 def release_claim(claims: Claims, run: WallRun, n: WallNumbers) -> None:
-    """Adds: a released tool leaves the walls."""
+    """Adds the claim that a released tool leaves the walls."""
     numbers = {}
     for found in n.releases:
         numbers[f"{found.name}: contact ends after [ms]"] = (1e3 * found.contact_ends, 1e3 * LEAVING)
@@ -109,7 +107,7 @@ def release_claim(claims: Claims, run: WallRun, n: WallNumbers) -> None:
 
 
 def time_claim(claims: Claims, runs: Mapping[str, WallRun]) -> None:
-    """Adds: the control steps are short, as the node has published."""
+    """Adds the claim that the control steps are short, by the times that the node has published."""
     steps = {run.name: run.timing["control_step_p99"] for run in runs.values() if run.timing}
     text = f"The node's control step takes less than {1e6 * STEP_LIMIT:g} µs in 99 % of the ticks."
     claims.all_below(text, {f"{name} [µs]": (1e6 * step, 1e6 * STEP_LIMIT) for name, step in steps.items()})
@@ -119,25 +117,19 @@ def time_claim(claims: Claims, runs: Mapping[str, WallRun]) -> None:
 
 _LEGEND = {"loc": "upper right"}
 #: the wall's surface in a panel of distances
-_SURFACE = {"color": "black", "linewidth": 0.5}
+_SURFACE: dict[str, Any] = {"color": "black", "linewidth": 0.5}
 
 
 def depth_panel(runs: Mapping[str, WallRun], wall: int = 0, limit: float = 0.5) -> Panel:
-    """Distance of the tool from a wall over time, outside upwards; |limit| [mm] either way."""
+    """Makes a panel of the tool's distance from a wall over time, within plus and minus a limit [mm]."""
     first = next(iter(runs.values()))
     curves = [Curve(run.time, -1e3 * run.depth[:, wall], run.name) for run in runs.values()]
-    curves.append(_surface(first.time))
+    curves.append(Curve.level(first.time, 0.0, **_SURFACE))
     return Panel("distance (mm)", curves, settings={"ylim": (-limit, limit)}, shaded=first, legend=_LEGEND)
 
 
-def _surface(x: np.ndarray) -> Curve:
-    """The line of a wall's surface over an axis."""
-    ends = x[[0, -1]] if len(x) else np.zeros(0)
-    return Curve(ends, np.zeros(len(ends)), style=_SURFACE)
-
-
 def force_panel(runs: Mapping[str, WallRun], wall: int = 0) -> Panel:
-    """Force of a wall, and that of the hand of the first run along its normal."""
+    """Makes a panel of a wall's force, and of the first run's hand along the normal."""
     first = next(iter(runs.values()))
     curves = [Curve(run.time, run.force[:, wall], run.name, {"linewidth": 0.6}) for run in runs.values()]
     curves.append(Curve(first.time, -first.hand @ first.normals[wall], "hand", {"color": "black"}))
@@ -145,7 +137,7 @@ def force_panel(runs: Mapping[str, WallRun], wall: int = 0) -> Panel:
 
 
 def effort_panel(runs: Mapping[str, WallRun]) -> Panel:
-    """Fraction of the motors' limit that the most loaded motor uses."""
+    """Makes a panel of the most loaded motor's effort as a fraction of its limit."""
     first = next(iter(runs.values()))
     curves = [Curve(run.time, 100.0 * run.saturation.max(axis=1), style={"linewidth": 0.6}) for run in runs.values()]
     return Panel("largest effort (% of limit)", curves, settings={"ylim": (0.0, 105.0)}, shaded=first)
@@ -154,11 +146,11 @@ def effort_panel(runs: Mapping[str, WallRun]) -> Panel:
 def zoom_panel(
     runs: Mapping[str, WallRun], name: str, before: float, length: float, walls: Sequence[str] = ()
 ) -> Panel:
-    """Distance from the walls around the beginning of a phase, time from there.
+    """Makes a panel of the distance from the walls around the beginning of a phase.
 
     Args:
-        runs: By name.
-        name: Of the phase.
+        runs: Runs by name.
+        name: Name of the phase.
         before, length: Time before the beginning, and after it [s].
         walls: Labels of the walls; default: the first wall alone, labelled with the run.
     """
@@ -170,5 +162,5 @@ def zoom_panel(
             time = 1e3 * (run.time[part] - starts[0])
             for wall, label in enumerate(walls or (run.name,)):
                 curves.append(Curve(time, -1e3 * run.depth[part, wall], label, {"linewidth": 1.0}))
-    curves += [_surface(curve.x) for curve in curves[:1]]
+    curves += [Curve.level(curve.x, 0.0, **_SURFACE) for curve in curves[:1]]
     return Panel("distance (mm)", curves, "time from its beginning (ms)", {"title": name})

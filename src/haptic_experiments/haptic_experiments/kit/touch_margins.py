@@ -14,7 +14,7 @@ from haptic_launch.launch_nodes import LaunchedNode
 from tau_wall_control import TauError
 from tau_wall_control.control.controller import WallController
 
-#: masses of the box that are tried [kg]; contact is kept if it is there in this fraction of the ticks
+#: masses of the box [kg], and least fraction of the ticks with contact where contact is kept
 MASSES, KEPT = (0.5, 0.1, 0.03), 0.95
 #: position of the box below the tool [m]
 BELOW = [0.017, -0.013, 0.011]
@@ -36,7 +36,7 @@ class Played:
     cut_work: float
 
 
-#: by mass of the box [kg]; None where the tool was thrown out of the workspace
+#: numbers by the mass of the box [kg]; None where the tool was thrown out of the workspace
 Masses = dict[str, Played | None]
 
 
@@ -87,11 +87,11 @@ def _played(play: Callable[[], Touch], part: slice) -> Played | None:
 
 
 def lightest(found: Masses) -> float:
-    """The lightest mass down to which contact is kept in all [kg]; infinite if not even the heaviest's is."""
-    kept = float("inf")
+    """Finds the lightest mass down to which contact is kept [kg]; infinite if that of the heaviest is lost."""
+    lightest_kept = float("inf")
     for mass in MASSES:
-        numbers = found[f"{mass:g}"]
-        if numbers is None or numbers.contact < KEPT:
+        played = found[f"{mass:g}"]
+        if played is None or played.contact < KEPT:
             break
-        kept = mass
-    return kept
+        lightest_kept = mass
+    return lightest_kept

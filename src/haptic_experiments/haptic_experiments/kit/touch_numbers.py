@@ -1,4 +1,4 @@
-"""Numbers of a run of `tau_touch_world` beside the graph of its nodes and one implicit step."""
+"""Numbers of a run of `tau_touch_world`, compared with the graph of its nodes and with one implicit step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from haptic_experiments.kit.touch_run import (
     vibration,
 )
 
-#: a state of sticking or sliding counts when it lasts as long, half a period of 20 Hz [s]
+#: shortest state of sticking or sliding that counts, half a period of 20 Hz [s]
 LASTING = 0.025
 #: phases in which the tool presses on the box
 ON_THE_BOX = ("press the box", "lean", "drag", "stay")
@@ -46,7 +46,7 @@ class Energies:
 
     @classmethod
     def of(cls, touch: Touch) -> Energies:
-        """Takes the works of a process."""
+        """Reads the works of a process."""
         push, friction = touch.normal_work, touch.friction_work
         return cls(float(push[-1]), float(push.max()), -float(friction[-1]))
 
@@ -56,7 +56,7 @@ class AgainstImplicit:
     """Largest difference from one implicit step.
 
     Attributes:
-        held: While the hand holds the tool, but on the box.
+        held: Difference while the hand holds the tool, but not on the box.
         on_the_box, let_go: Distance of the tools on the box, and after the hand let go [m].
     """
 
@@ -273,7 +273,7 @@ def _plain(run: TouchRun, scene: TouchScene) -> PlainWall | None:
 
 
 def _limits(run: TouchRun, plain: PlainWall | None, p: dict[str, Any]) -> Limits:
-    """Computes the distances; p has the parameters of the friction node."""
+    """Computes the distances; p holds the parameters of the friction node."""
     load = float(np.percentile(run.touch.load[run.touch.load > 0.0], 99)) if run.touch.load.any() else 0.0
     normal = (plain.penetration if plain else 0.0) + load / REFERENCE_STIFFNESS
     along = p["friction_coefficient"] * load / p["stiffness"]

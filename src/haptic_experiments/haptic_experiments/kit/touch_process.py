@@ -43,7 +43,7 @@ from haptic_launch.launch_nodes import LaunchedNode
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.rotations import rotation_from_quaternion
 
-#: contact of the tool with a body in the implicit step [N/m], [s/m]: what a step of force meets at the rendered walls
+#: contact of the tool with a body in the implicit step [N/m], [s/m]; the stiffness is that of the rendered walls
 REFERENCE_STIFFNESS, REFERENCE_DISSIPATION = 4e4, 20.0
 #: topics that make a `Touch`
 TOPICS = ("device_state", "simulation_state", "contact/state", "contact/planes", "wall/state", "friction/state")
@@ -58,17 +58,17 @@ class Touch:
     """Motion and forces of a run, row by tick; forces are those that act from the row's time on for one period.
 
     Attributes:
-        position, velocity: Of the true tool, device's base frame (n, 3) [m], [m/s].
-        push: Of all planes on the tool (n, 3) [N].
-        friction: Of all planes on the tool (n, 3) [N].
-        sticking: (n,) the contact sticks; False without contact.
-        pose: Of the bodies that can move, world frame (n, b, 7) [m].
-        twist: Of these bodies (n, b, 6) [m/s], [rad/s].
-        depth: Of the tool behind the deepest surface that pushes (n,), by what is measured there; 0 without [m].
-        normal_work: Of the pushes on tool and bodies together, up to the row's time (n,) [J].
-        friction_work: Of the friction, likewise (n,) [J].
-        cut_work: Of action and reaction together, where they are not the same at the same time (n,) [J].
-        step_time: Of a tick, median [s].
+        position, velocity: Position and velocity of the true tool, device's base frame (n, 3) [m], [m/s].
+        push: Normal force of all planes on the tool (n, 3) [N].
+        friction: Friction of all planes on the tool (n, 3) [N].
+        sticking: Flags (n,) of a contact that sticks; False without contact.
+        pose: Poses of the bodies that can move, world frame (n, b, 7) [m].
+        twist: Twists of these bodies (n, b, 6) [m/s], [rad/s].
+        depth: Depth of the measured tool behind the deepest surface that pushes (n,) [m]; 0 without one.
+        normal_work: Work of the normal forces on tool and bodies together, up to the row's time (n,) [J].
+        friction_work: Work of the friction, up to the row's time (n,) [J].
+        cut_work: Work of action and reaction together, where they are not the same at the same time (n,) [J].
+        step_time: Median time of a tick [s].
     """
 
     position: np.ndarray
@@ -91,10 +91,10 @@ class Touch:
 
     @classmethod
     def of_ticks(cls, ticks: Ticks, free: Sequence[int]) -> Touch:
-        """Takes the rows of `TOPICS`, of a bag or of a graph; depth and works are zero.
+        """Reads `TOPICS` of a bag or of a graph; depth and works are zero.
 
         Args:
-            ticks: With the topics.
+            ticks: Rows of the topics.
             free: Numbers of the bodies that can move.
         """
         truth, bodies, friction = ticks["simulation_state"], ticks["contact/state"], ticks["friction/state"]
@@ -121,7 +121,7 @@ class Touch:
 
 
 def pressed_planes(ticks: Ticks) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Push (w,) [N] and normals (w, 3) of the planes of each tick; none where the wall had others."""
+    """Returns normal forces (w,) [N] and normals (w, 3) of each tick's planes; none where the wall had others."""
     found = []
     for push, key, normal in zip(
         ticks["wall/state"]["push"], ticks["contact/planes"]["key"], ticks["contact/planes"]["normal"], strict=True
@@ -132,11 +132,11 @@ def pressed_planes(ticks: Ticks) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def works(ticks: Ticks, place: ToolPlace, late: int = 0) -> np.ndarray:
-    """Works up to each tick (n, 3) [J]: of the pushes, of the friction, and of what action and reaction differ by.
+    """Sums works up to each tick (n, 3) [J]: of normal forces, of friction, and of action and reaction together.
 
     Args:
-        ticks: With `TOPICS`, contiguous.
-        place: Of the world in the device's base frame.
+        ticks: Rows of `TOPICS`, contiguous.
+        place: Pose of the world in the device's base frame.
         late: Ticks by which the bodies feel the reactions later than in the next tick.
     """
     position = ticks["simulation_state"]["tool_pose"][:, :3]
@@ -156,7 +156,7 @@ def works(ticks: Ticks, place: ToolPlace, late: int = 0) -> np.ndarray:
 
 
 def _parts(ticks: Ticks, rendered: int, now: int, place: ToolPlace) -> list[Part]:
-    """Parts of the planes that pushed in one tick, with the displacements of their points in the tick before `now`."""
+    """Finds the parts of the planes that pushed in one tick, with their points' displacements before tick `now`."""
     planes, bodies = ticks["contact/planes"], ticks["contact/state"]
     push, friction = np.asarray(ticks["wall/state"]["push"][rendered]), -ticks["friction/state"]["force"][rendered]
     point, normal = (np.reshape(planes[name][rendered], (-1, 3)) for name in ("point", "normal"))
@@ -179,8 +179,8 @@ class TouchScene:
     Args:
         nodes: Device, contact, wall and friction node.
         first, last: Phases of the hand's plan to play, by name; default: all.
-        entries: Of the world, beside its `world_parameters`.
-        controller: Of the wall, if it is designed already.
+        entries: Entries of the world, beside its `world_parameters`.
+        controller: Controller of the wall, if it is designed already.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class TouchScene:
         return graph.of_nodes(self._nodes, phases=self._phases, lag={"contact": late}, **options)
 
     def plain(self, point: np.ndarray, normal: np.ndarray, ticks: int) -> np.ndarray:
-        """True tool (n, 3) [m] of the same hand at one wall that is fixed, without friction."""
+        """Simulates the same hand at one fixed wall without friction; returns the true tool (n, 3) [m]."""
         plane = {"wall_points": point.tolist(), "wall_normals": normal.tolist()}  # the normal is rounded
 
         def wall(values: Mapping[str, Any]) -> WallStep:
@@ -234,7 +234,7 @@ class TouchScene:
         Args:
             ticks: Number of ticks; 0: those of the plan.
             late: Ticks by which the bodies feel the reactions later still.
-            yielding: The wall gets the inverse masses of the bodies; else it takes all bodies for fixed.
+            yielding: The wall gets the inverse masses of the bodies; otherwise all bodies count as fixed.
             raise_on_stop: See `Graph.run`.
         """
         done = self._split(late, not yielding).run(ticks or self.ticks, topics=TOPICS, raise_on_stop=raise_on_stop)
@@ -246,10 +246,7 @@ class TouchScene:
 
     def implicit(self, ticks: int = 0) -> Touch:
         """Runs with tool and bodies in one convex problem; 0 ticks: those of the plan."""
-        loop, trial = (
-            graph.make_loop(self._device, self._phases),
-            graph.make_device(self._device, self._phases),
-        )
+        loop, trial = graph.make_loop(self._device, self._phases), graph.make_device(self._device, self._phases)
         trial.activate()
         step = ImplicitTouchStep(loop.device, trial, self._contact, self._friction)
         done = Graph(loop, {"tool": step}, self.period).run(ticks or self.ticks)
@@ -257,7 +254,7 @@ class TouchScene:
 
 
 def _as_fixed(planes: Any) -> Any:
-    """Planes of bodies that do not yield."""
+    """Makes planes of bodies that do not yield."""
     return planes._replace(inverse_mass=np.zeros(len(planes.key)))
 
 
@@ -291,7 +288,7 @@ class ImplicitTouchStep(Step):
     """Tool and bodies as one convex problem, see the module.
 
     Args:
-        device: That the step commands, held by its hand.
+        device: Device that the step commands, held by its hand.
         trial: Another device of the same parameters.
         contact, friction: Parameters of both nodes.
     """
@@ -350,7 +347,7 @@ class ImplicitTouchStep(Step):
 
 
 def free_bodies(world: World) -> list[int]:
-    """Numbers of the bodies that can move."""
+    """Returns the numbers of the bodies that can move."""
     return [i for i, body in enumerate(world.bodies) if body.kind == "free"]
 
 
@@ -371,7 +368,7 @@ def with_tool(world: World, radius: float, friction: float) -> int:
 
 
 def apparent_inertia(device: Tau, pose: np.ndarray, twist: np.ndarray, grip: float, period: float) -> np.ndarray:
-    """Apparent inertia at the tool over one period (3, 3) [kg], its rotation free, in the base frame.
+    """Computes the apparent inertia at the tool over one period (3, 3) [kg], its rotation free, in the base frame.
 
     Inertia of mechanism and hand, and half the period times the slopes of joint friction and the hand's damping over
     velocity: under a constant force the velocity ramps, so that its mean has half the change of its end.
@@ -388,7 +385,7 @@ def apparent_inertia(device: Tau, pose: np.ndarray, twist: np.ndarray, grip: flo
 
 
 def _on_tool(simulator: Simulator, tool: int, R: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool, float, list[Part]]:
-    """Push and friction on the tool (3,) each [N], whether all its contacts stick, the depth [m], and all parts."""
+    """Sums normal force and friction on the tool (3,) [N]; returns them, sticking of all, depth [m], and parts."""
     found, T = simulator.contacts, simulator.period
     velocity = simulator.state(tool).velocity
     push, friction, depth, sticks, parts = np.zeros(3), np.zeros(3), 0.0, [], []
@@ -399,9 +396,9 @@ def _on_tool(simulator: Simulator, tool: int, R: np.ndarray) -> tuple[np.ndarray
         sign = 1.0 if found.body[k, 1] == tool else -1.0
         t1, t2, normal = sign * found.frame[k]
         slip = found.slip_velocity[k] + found.normal_velocity[k] * found.frame[k, 2]
-        pressing, rubbing = R @ (impulse[2] / T * normal), R @ ((impulse[0] * t1 + impulse[1] * t2) / T)
-        parts.append((pressing, rubbing, R @ (T * (velocity - sign * slip))))
-        push, friction = push + pressing, friction + rubbing
+        pressing, tangential = R @ (impulse[2] / T * normal), R @ ((impulse[0] * t1 + impulse[1] * t2) / T)
+        parts.append((pressing, tangential, R @ (T * (velocity - sign * slip))))
+        push, friction = push + pressing, friction + tangential
         depth = max(depth, -float(found.signed_distance[k]))
         sticks.append(bool(found.sticking[k]))
     return push, friction, bool(sticks) and all(sticks), depth, parts

@@ -1,4 +1,4 @@
-"""A run of `tau_touch_world` as arrays, and measures of its motion and forces. Rows are ticks."""
+"""Arrays of a run of `tau_touch_world`, and measures of its motion and forces. Rows are ticks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from haptic_experiments.kit.composed import variation
 from haptic_experiments.kit.phases import PhasedRun, phased
 from haptic_experiments.kit.touch_process import TOPICS, Touch, pressed_planes
 
-#: above this frequency the tool's motion at rest is not the hand's, whose tremor ends at 12 Hz [Hz]
+#: least frequency of the tool's motion at rest that is not the hand's, whose tremor ends at 12 Hz [Hz]
 VIBRATION = 20.0
 
 
@@ -23,11 +23,11 @@ class TouchRun(PhasedRun):
     """Signals of a bag.
 
     Attributes:
-        touch: Of the run as the nodes give it; depth of the true tool, without works and step time.
-        plane: Point, of the tool, and normal of the plane that pushes at each tick (n, 6); nan without.
-        momentum: Of each body that can move, its change of momentum less all impulses on it (n, b) [N s].
-        names: Of these bodies.
-        mode: Of the loop.
+        touch: Motion and forces of the nodes; depth of the true tool, without works and step time.
+        plane: Point at the tool, and normal, of the plane that pushes at each tick (n, 6); NaN without.
+        momentum: Change of momentum less all impulses, of each body that can move (n, b) [N s].
+        names: Names of these bodies.
+        mode: Mode of the loop.
         missed: Fraction of the ticks that some node did not answer.
     """
 
@@ -40,7 +40,7 @@ class TouchRun(PhasedRun):
 
     @classmethod
     def from_bag(cls, bag: Bag) -> TouchRun:
-        """Takes the ticks that all topics have; in realtime a node may have missed some.
+        """Reads a bag; the ticks are those that all topics have, since in realtime a node may have missed some.
 
         Raises:
             HapticError: There are fewer than two such ticks.
@@ -72,7 +72,7 @@ class TouchRun(PhasedRun):
 
 
 def imbalance(ticks: Ticks, touch: Touch, masses: np.ndarray, frame: np.ndarray) -> np.ndarray:
-    """Momentum (n, b) [N s] that is unaccounted for, for each of the b bodies with a mass.
+    """Computes the momentum (n, b) [N s] that is unaccounted for, for each of the b bodies with a mass.
 
     m dv - T m g - contacts + T (push and friction on the tool in the tick before, at this body's planes)
     """
@@ -114,7 +114,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Vibration:
-    """The highest line of a signal above `VIBRATION`: its frequency [Hz], and its amplitude in the signal's unit."""
+    """Highest line of a signal above `VIBRATION`: its frequency [Hz], and its amplitude in the signal's unit."""
 
     frequency: float
     amplitude: float
@@ -132,7 +132,7 @@ def difference(one: Touch, other: Touch, part: np.ndarray | slice = slice(None))
 
 
 def transitions(sticking: np.ndarray, load: np.ndarray, lasting: int) -> int:
-    """Changes between sticking and sliding of a pressed contact; shorter states than `lasting` ticks do not count."""
+    """Counts changes between sticking and sliding of a pressed contact, without states shorter than `lasting` ticks."""
     states = sticking[load > 0.0].astype(int)
     if not len(states):
         return 0
@@ -142,12 +142,12 @@ def transitions(sticking: np.ndarray, load: np.ndarray, lasting: int) -> int:
 
 
 def chatter(touch: Touch, part: np.ndarray) -> float:
-    """Standard deviation of friction's change from tick to tick [N], of the worst component."""
+    """Computes the standard deviation of friction's change from tick to tick [N], of the worst component."""
     return variation(touch.friction, part)
 
 
 def spectrum(signal: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """Frequencies [Hz] and amplitudes of the lines of a signal (n, 3), its trend taken out, Hann's window."""
+    """Computes frequencies [Hz] and amplitudes of a signal's (n, 3) lines without its trend, with Hann's window."""
     n = len(signal)
     t = np.linspace(-1.0, 1.0, n)
     flat = signal - np.polynomial.polynomial.polyval(t, np.polynomial.polynomial.polyfit(t, signal, 1)).T

@@ -1,4 +1,4 @@
-"""Walls with friction in one implicit step, the reference of the wall and friction nodes, which step in turn."""
+"""Walls with friction in one implicit step: the reference of the wall and friction nodes, which step in turn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tau_wall_control import TauError, WallRenderer
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.walls.planes import planes_from_lists
 
-#: friction may vary so from tick to tick at rest: counts of the encoders through its damping [N]
+#: largest variation of the friction from tick to tick at rest, by the encoders' counts through its damping [N]
 CHATTER = 0.1
 #: stable stiffness of the run over that of the implicit step, and of both over the friction's own stiffness
 STIFFNESS, MARGIN = 0.8, 10.0
@@ -32,7 +32,7 @@ class WallFrictionStep(WallStep):
     Args:
         values: Parameters of the wall node.
         friction: Parameters of the friction node.
-        controller: Of the walls.
+        controller: Controller of the walls.
     """
 
     def __init__(self, values: Mapping[str, Any], *, friction: Mapping[str, Any], controller: WallController) -> None:
@@ -51,7 +51,7 @@ class WallFrictionStep(WallStep):
         self._tick = 0
 
     def topic(self, name: str) -> dict[str, Any]:
-        """Friction of the walls as a friction node would publish it, where `name` is "friction"."""
+        """Returns the friction of the walls as a friction node would publish it, for the name "friction"."""
         if name != "friction":
             return super().topic(name)
         state = self.renderer.state
@@ -59,11 +59,11 @@ class WallFrictionStep(WallStep):
 
 
 def dissipated(force: np.ndarray, velocity: np.ndarray, period: float) -> float:
-    """Energy that a friction takes from the tool [J].
+    """Sums the energy that a friction takes from the tool [J].
 
     Args:
-        force: In the direction of sliding (n, 3) [N].
-        velocity: Of the tool in each tick (n, 3) [m/s].
+        force: Friction in the direction of sliding, shape (n, 3) [N].
+        velocity: Velocity of the tool in each tick, shape (n, 3) [m/s].
         period: T [s].
     """
     energy = 0.0
@@ -76,7 +76,7 @@ class WallFriction:
     """Device, hand, walls and friction of a recorded run.
 
     Args:
-        bag: Of the run.
+        bag: Bag of the run.
         sources: Rendering nodes beside wall and friction.
     """
 
@@ -93,12 +93,12 @@ class WallFriction:
         return graph.of_nodes(self._nodes, only=(*self._sources, "wall"), steps={"wall": made})
 
     def stable_stiffness(self, part: np.ndarray, *, implicit: bool, steps: int = 5) -> float:
-        """The largest stiffness of the friction at which it does not chatter [N/m], by bisection of 1 to 1000 kN/m.
+        """Finds the largest stiffness of the friction at which it does not chatter [N/m], as in `stiffest`.
 
         Args:
-            part: Ticks (n,) that count, from the first one of the run on.
+            part: Flags of the ticks (n,) that count, from the first one of the run on.
             implicit: Walls and friction are one step.
-            steps: Of the bisection.
+            steps: Number of steps of the bisection.
         """
         split = graph.of_nodes(self._nodes, steps={"wall": partial(WallStep, controller=self.controller)})
         part = part[: np.max(np.flatnonzero(part), initial=0) + 1]
@@ -119,13 +119,13 @@ class WallFriction:
 def stability_claim(
     claims: Claims, name: str, split: float, implicit: float, stiffness: float, where: str = ""
 ) -> None:
-    """Adds that walls and friction that step in turn are as stable as in one implicit step, far from the limit.
+    """Adds the claim that walls and friction in turn are as stable as in one implicit step, far from the limit.
 
     Args:
-        claims: Of the report.
-        name: Of the run.
+        claims: Claims of the report.
+        name: Name of the run.
         split, implicit: Largest stable stiffness of the friction in turn, and in one implicit step [N/m].
-        stiffness: Of the friction in the run [N/m].
+        stiffness: Stiffness of the friction in the run [N/m].
         where: Words before the numbers.
     """
     claims.say(
@@ -138,11 +138,11 @@ def stability_claim(
 
 
 def stiffest(is_quiet: Callable[[float], bool], steps: int) -> float:
-    """The largest stiffness of a friction that stays quiet [N/m], by bisection between 1 and 1000 kN/m.
+    """Finds the largest stiffness of a friction that stays quiet [N/m], by bisection between 1 and 1000 kN/m.
 
     Args:
-        is_quiet: Whether the friction of a stiffness [N/m] stays quiet; an error of the device says it does not.
-        steps: Of the bisection.
+        is_quiet: Function that checks a stiffness [N/m]; an error of the device counts as not quiet.
+        steps: Number of steps of the bisection.
     """
     low, high = 3.0, 6.0
     for _ in range(steps):

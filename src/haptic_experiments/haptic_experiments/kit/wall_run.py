@@ -1,4 +1,4 @@
-"""A run with walls on the TAU device as arrays, and its pushes, taps and releases.
+"""Arrays of a run with walls on the TAU device, and its pushes, taps and releases.
 
 Rows are ticks. Positions, forces and walls are in the device's base frame. Distances are those of the true tool (the
 encoders count 11 µm at the tool at the most); forces of the walls are those that the commanded efforts beyond the
@@ -26,7 +26,7 @@ from tau_wall_control.simulation.limits import tap_bound
 from tau_wall_control.walls.factory import make_device
 
 NAMESPACE = "/tau"
-#: fraction of the energy bound of a tap that is allowed
+#: allowed depth of a tap over its energy bound
 TAP_MARGIN = 1.2
 
 
@@ -35,23 +35,23 @@ class WallRun(PhasedRun):
     """The signals of one bag on common ticks, up to a change of the walls.
 
     Attributes:
-        position: true tool (n, 3) [m].
-        velocity: true tool (n, 3) [m/s].
-        measured: pose of the tool by the encoders (n, 7).
-        hand: force of the hand on the tool (n, 3) [N].
-        effort: commanded (n, 6) [N m].
-        saturation: (n, 6) share of the motors' limit.
-        points, normals: of the walls, (w, 3).
-        in_contact: (n, w).
-        operating_point: (n,).
-        device: as the controller knows it.
-        parameters: of the wall node.
-        delay: command_delay_ticks of the device.
-        stopped: ticks at which the device's status was not OK.
-        refused: ticks that the node has answered without effort.
-        changed: the walls were changed during the run; what came later is left out.
+        position: Position of the true tool, shape (n, 3) [m].
+        velocity: Velocity of the true tool, shape (n, 3) [m/s].
+        measured: Pose of the tool by the encoders, shape (n, 7).
+        hand: Force of the hand on the tool, shape (n, 3) [N].
+        effort: Commanded efforts, shape (n, 6) [N m].
+        saturation: Efforts as fractions of the motors' limits, shape (n, 6).
+        points, normals: Points and normals of the walls, shape (w, 3).
+        in_contact: Flags of the walls in contact, shape (n, w).
+        operating_point: Operating point of the controller, shape (n,).
+        device: Device as the controller knows it.
+        parameters: Parameters of the wall node.
+        delay: Parameter command_delay_ticks of the device.
+        stopped: Number of ticks at which the device's status was not OK.
+        refused: Number of ticks that the node has answered without effort.
+        changed: The walls were changed during the run; later ticks are left out.
         timing: 50 and 99 % of the node's control steps, and of their processor time [s]; empty without.
-        mode: of the loop.
+        mode: Mode of the loop.
     """
 
     position: np.ndarray
@@ -75,10 +75,10 @@ class WallRun(PhasedRun):
 
     @classmethod
     def from_bag(cls, bag: Bag) -> WallRun:
-        """Takes the ticks that all topics have; in realtime the node may have missed some.
+        """Reads a bag; the ticks are those that all topics have, since in realtime the node may have missed some.
 
         Raises:
-            HapticError: fewer than two such ticks, or a mechanism that cannot be made here.
+            HapticError: There are fewer than two such ticks, or the mechanism cannot be made here.
         """
         states = bag.topics[f"{NAMESPACE}/wall/state"]
         same = np.logical_and.accumulate([_same(states, i) for i in range(len(states["tick"]))])
@@ -115,12 +115,12 @@ class WallRun(PhasedRun):
 
     @cached_property
     def depth(self) -> np.ndarray:
-        """Of the true tool behind each wall, (n, w), negative outside [m]."""
+        """Depth of the true tool behind each wall, (n, w), negative outside [m]."""
         return np.asarray(((self.points[None] - self.position[:, None]) * self.normals).sum(axis=2))
 
     @cached_property
     def speed_in(self) -> np.ndarray:
-        """Of the true tool into each wall, (n, w) [m/s]."""
+        """Speed of the true tool into each wall, (n, w) [m/s]."""
         return -self.velocity @ self.normals.T
 
     @cached_property
@@ -135,8 +135,13 @@ class WallRun(PhasedRun):
 
     @cached_property
     def force(self) -> np.ndarray:
-        """The same along the normal of each wall, (n, w), for walls at right angles [N]."""
+        """Force along the normal of each wall, (n, w), for walls at right angles [N]."""
         return self.wrench @ self.normals.T
+
+    @cached_property
+    def saturated(self) -> np.ndarray:
+        """Flags of the ticks (n,) with a motor at its limit."""
+        return np.asarray((self.saturation >= 1.0 - 1e-9).any(axis=1))
 
     @property
     def name(self) -> str:
@@ -152,15 +157,11 @@ class WallRun(PhasedRun):
         return " What came after the walls were changed is left out." if self.changed else ""
 
     def parts(self, kind: str) -> list[tuple[dict[str, Any], slice]]:
-        """Phases of a kind that the run has reached to their end, with their samples."""
-        found = [(phase, self.part(phase["start"], phase["end"])) for phase in self.phases if phase["kind"] == kind]
-        return [
-            (phase, part)
-            for phase, part in found
-            if part.stop <= len(self.time)
-            and part.stop - part.start > 10
-            and phase["end"] <= self.time[-1] + 2.0 * self.period
-        ]
+        """Returns the phases of a kind that the run has reached to their end, with their samples."""
+        end = self.time[-1] + 2.0 * self.period
+        reached = [phase for phase in self.phases if phase["kind"] == kind and phase["end"] <= end]
+        found = [(phase, self.part(phase["start"], phase["end"])) for phase in reached]
+        return [(phase, part) for phase, part in found if part.stop - part.start > 10]
 
 
 def _same(wall: Mapping[str, Any], i: int) -> bool:
@@ -207,7 +208,7 @@ class Tap:
         name: Name of the phase.
         speed: Speed at the impact [m/s].
         penetration: Largest depth [m].
-        energy_bound: m v^2/(2 F_max) at the place and speed of the impact (`limits.tap_bound`) [m].
+        energy_bound: m v^2/(2 F_max) at the position and speed of the impact (`limits.tap_bound`) [m].
         static: Depth that the strongest push leaves [m].
         allowed: `TAP_MARGIN` times the bound plus that [m].
         late: Distance that the tool goes on during the ticks of delay, which the bound does not contain [m].
@@ -301,7 +302,7 @@ def pushes(run: WallRun) -> list[Push]:
                 rmse=float(np.sqrt(np.mean(depth[:, touched] ** 2))) if touched.any() else math.nan,
                 restless=float(run.force[part.stop - n // 2 : part.stop - 2].std(axis=0).max()) if steady else math.nan,
                 contact=float(run.in_contact[part][:, touched].mean()) if touched.any() else 0.0,
-                saturated=float((run.saturation[part] >= 1.0 - 1e-9).any(axis=1).mean()),
+                saturated=float(run.saturated[part].mean()),
                 sideways=_sideways(run, part),
             )
         )
@@ -309,7 +310,7 @@ def pushes(run: WallRun) -> list[Push]:
 
 
 def _sideways(run: WallRun, part: slice) -> float:
-    """Largest displacement of the tool across all normals [m]."""
+    """Measures the largest displacement of the tool across all normals [m]."""
     basis = np.linalg.svd(run.normals)[2][np.linalg.matrix_rank(run.normals) :]
     moved = (run.position[part] - run.position[part.start]) @ basis.T
     return float(np.linalg.norm(moved, axis=1).max()) if len(basis) else 0.0
@@ -317,7 +318,7 @@ def _sideways(run: WallRun, part: slice) -> float:
 
 def taps(run: WallRun) -> list[Tap]:
     """Measures each tap."""
-    static = max((push.static for push in pushes(run) if not math.isnan(push.static)), default=0.0)
+    static = max((0.0, *(push.static for push in pushes(run) if not math.isnan(push.static))))
     ticks = run.delay + (1 if run.mode == "realtime" else 0)
     result = []
     for phase, part in run.parts("release"):
@@ -337,11 +338,11 @@ def taps(run: WallRun) -> list[Tap]:
                 speed=speed,
                 penetration=float(run.depth[first, wall].max()),
                 energy_bound=float(bound),
-                static=max(0.0, float(static)),
-                allowed=TAP_MARGIN * float(bound) + max(0.0, float(static)),
+                static=static,
+                allowed=TAP_MARGIN * float(bound) + static,
                 late=ticks * run.period * speed,
                 rebound=float(-run.speed_in[first, wall].min()),
-                saturated=float((run.saturation[first] >= 1.0 - 1e-9).any(axis=1).sum()) * run.period,
+                saturated=float(run.saturated[first].sum()) * run.period,
             )
         )
     return result
@@ -367,7 +368,7 @@ def releases(run: WallRun) -> list[Release]:
 
 
 def wall_numbers(run: WallRun) -> WallNumbers:
-    """Measures what every report of walls has."""
+    """Measures the numbers of every report of walls."""
     return WallNumbers(
         scheme=run.parameters["scheme"],
         mode=run.mode,
@@ -377,7 +378,7 @@ def wall_numbers(run: WallRun) -> WallNumbers:
         refused_ticks=run.refused,
         control_step=run.timing or None,
         contact=float(run.in_contact.any(axis=1).mean()),
-        saturated=float((run.saturation >= 1.0 - 1e-9).any(axis=1).mean()),
+        saturated=float(run.saturated.mean()),
         largest_penetration=float(max(0.0, run.depth.max())),
         largest_force=float(run.force.max()),
         pushes=pushes(run),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from convex_contact.control.actuated_world import DifferencedWorld
 from convex_contact.control.ilqr import Iteration, Trajectory, cost_gradient, simulate
-from convex_contact.scenes.pushing_arm import PERIOD, Push, Touch, push, touches
+from convex_contact.scenes.pushing_arm import PERIOD, Push, push, touches
 from haptic_experiments.experiments.arm_pushes_ball import CAPTION, draw, in_words, optimisation_claims
-from haptic_experiments.kit.results import OPTIONAL, ResultTable, plain
+from haptic_experiments.kit.results import ResultTable, plain
 from haptic_experiments.study import Results, Study, StudyReport
 
 #: directions and step (N m) of the differences that the gradient is compared with, and largest relative error
@@ -41,7 +41,7 @@ class PushSettings(BaseModel):
     differences: bool = Field(default=True, description="also with derivatives by differences")
 
     def problem(self) -> Push:
-        """What is solved."""
+        """Makes the problem of these arguments."""
         names = ("target_x", "target_y", "effort_limit", "stiffness", "friction", "approximation", "stiction_tolerance")
         return push(**{name: getattr(self, name) for name in names})
 
@@ -51,15 +51,15 @@ class Optimisation:
     """One optimisation.
 
     Attributes:
-        settings: of the study.
-        differences: derivatives are central differences of the same steps.
+        settings: Settings of the study.
+        differences: Derivatives are central differences of the same steps.
     """
 
     settings: PushSettings
     differences: bool
 
     def run(self) -> dict[str, np.ndarray]:
-        """Motion, costs, and the processor time of each iteration and of a linearisation [s]."""
+        """Solves the problem: motion, costs, processor time of each iteration and of a linearisation [s]."""
         problem, settings = self.settings.problem(), self.settings
         if self.differences:
             system = problem.system
@@ -79,7 +79,6 @@ class Optimisation:
         times = [time.process_time()]
 
         def note(number: int, iteration: Iteration) -> None:
-            del number, iteration
             times.append(time.process_time())
 
         found = problem.solve(max_iterations=settings.max_iterations, tolerance=settings.tolerance, report=note)
@@ -98,30 +97,8 @@ class Optimisation:
         }
 
 
-@dataclass(frozen=True)
-class PushMetrics:
-    """Numbers of metrics.json.
-
-    Attributes:
-        iterations, converged: Of the optimisation.
-        costs: At the first guess and after each iteration.
-        largest_gradient: Of the cost by an effort, before each iteration and at the end [1/(N m)].
-        gradient_error: Largest relative error of the gradient against central differences.
-        touches: Contacts of the bodies over the time.
-        costs_with_differences: As costs, with derivatives by differences; None without.
-    """
-
-    iterations: int
-    converged: bool
-    costs: np.ndarray
-    largest_gradient: np.ndarray
-    gradient_error: float
-    touches: list[Touch]
-    costs_with_differences: np.ndarray | None = field(default=None, metadata=OPTIONAL)
-
-
 def gradient_errors(problem: Push, inputs: np.ndarray) -> np.ndarray:
-    """Relative errors of the cost's gradient along random directions, against central differences."""
+    """Computes relative errors of the cost's gradient along random directions, against central differences."""
     system, cost, start = problem.system, problem.cost, problem.system.start
     states, _ = simulate(system, cost, start, inputs)
     gradient, random, out = cost_gradient(system, cost, states, inputs), np.random.default_rng(1), []
@@ -134,7 +111,7 @@ def gradient_errors(problem: Push, inputs: np.ndarray) -> np.ndarray:
 
 
 def tasks(settings: PushSettings) -> Mapping[str, Optimisation]:
-    """One, or two."""
+    """Makes the task with derivatives, and the one with differences if the settings have it."""
     chosen = {"derivatives": Optimisation(settings, False)}
     if settings.differences:
         chosen["differences"] = Optimisation(settings, True)
@@ -142,7 +119,7 @@ def tasks(settings: PushSettings) -> Mapping[str, Optimisation]:
 
 
 def report(settings: PushSettings, results: Results, directory: Path) -> StudyReport:
-    """Costs, contacts, times, claims."""
+    """Makes the report: costs, contacts, times, claims."""
     del directory
     problem, own = settings.problem(), results["derivatives"]
     costs, states, inputs = own["costs"], own["states"], own["inputs"]
@@ -160,14 +137,14 @@ def report(settings: PushSettings, results: Results, directory: Path) -> StudyRe
         "iteration, median": float(np.median(own["iteration_time"])),
         "linearization": float(own["linearization_time"]),
     }
-    metrics = PushMetrics(
-        iterations=len(costs) - 1,
-        converged=bool(own["converged"]),
-        costs=costs,
-        largest_gradient=own["gradient"],
-        gradient_error=worst,
-        touches=found,
-    )
+    metrics: dict[str, Any] = {
+        "iterations": len(costs) - 1,
+        "converged": bool(own["converged"]),
+        "costs": costs,
+        "largest_gradient": own["gradient"],  # by an effort, before each iteration and at the end [1/(N m)]
+        "gradient_error": worst,
+        "touches": found,
+    }
     others = {}
     if "differences" in results:
         other = results["differences"]
@@ -175,7 +152,7 @@ def report(settings: PushSettings, results: Results, directory: Path) -> StudyRe
         timings["iteration with differences, median"] = float(np.median(other["iteration_time"]))
         timings["linearization with differences"] = float(other["linearization_time"])
         ratio = timings["linearization with differences"] / timings["linearization"]
-        metrics = replace(metrics, costs_with_differences=other["costs"])
+        metrics["costs_with_differences"] = other["costs"]
         claims.say(
             "The derivatives are cheaper than differences of the same steps, and lead to the same cost.",
             f"{1e3 * timings['linearization']:.0f} ms of processor per linearisation, differences {ratio:.1f} times as "

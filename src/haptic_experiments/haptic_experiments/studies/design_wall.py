@@ -10,7 +10,7 @@ from tau_wall_control.study.design_wall import DesignSettings, answer, tasks
 
 
 def report(settings: DesignSettings, results: Results, directory: Path) -> StudyReport:
-    """The file, and what the controller does."""
+    """Makes the report: the controller's file, and its behaviour."""
     return from_answer(answer(settings, results, directory))
 
 

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, Field
 
 from convex_contact.scenes.grasp import Grasp, hold
-from haptic_experiments.kit.contact import curve
+from haptic_experiments.kit.contact import curve, swept
 from haptic_experiments.kit.figures import Curve, Panel, mark, panels
-from haptic_experiments.kit.results import Claims, ResultTable, key, plain
+from haptic_experiments.kit.results import Claims, ResultTable, plain
 from haptic_experiments.study import Results, Study, StudyReport
 
-#: what is compared in Figs. 21 and 22, and what stands beside it
+#: approximations of Figs. 21 and 22, and the one that is compared with them
 PAPER, BESIDE = ("lagged", "similar"), "lagged_elastoplastic"
-#: a rod that is held tilts less than this, and sinks less than this over the run [rad], [m]
+#: largest tilt [rad], and largest sinking over the run [m], of a held rod
 SECURE = np.radians(2.0)
 SUNK = 5e-3
-#: fraction of the time to failure to which the reference must be right, by a step of half its length [-]
+#: largest relative error of the reference's time to failure, by a step of half its length [-]
 REFINED = 0.02
 
 #: approximation, dissipation [s/m] and period [s] of runs; a number of them by frequency [Hz]
@@ -51,7 +52,7 @@ class GraspSettings(BaseModel):
     effort_limit: float = Field(default=Grasp.effort_limit, gt=0.0, le=1e4, description="of the motor [N]")
 
     def scene(self, frequency: float, dissipation: float) -> Grasp:
-        """The grasp at a frequency [Hz] with a dissipation [s/m]."""
+        """Makes the grasp at a frequency [Hz] with a dissipation [s/m]."""
         return Grasp(
             frequency=frequency,
             dissipation=dissipation,
@@ -71,58 +72,37 @@ class Held:
     duration: float
 
     def run(self) -> dict[str, np.ndarray]:
-        """Time to failure [s], samples every 10 ms, Newton steps per step."""
+        """Simulates the run: time to failure [s], samples every 10 ms, Newton steps per step."""
         found = hold(self.scene, period=self.period, approximation=self.approximation, duration=self.duration)
         return {name: np.asarray(value) for name, value in vars(found).items()}
 
 
-@dataclass(frozen=True)
-class GraspMetrics:
-    """Numbers of metrics.json; a row of a table is named by approximation, dissipation and period.
-
-    Attributes:
-        pendulum_frequency: Of the rod as a compound pendulum [Hz].
-        time_to_failure_s: By row and frequency [Hz]; infinite (null) where the rod was held to the end.
-        relative_error: Of the time to failure against Lagged at the small step, likewise.
-        creep_um_per_s: How fast the rod sinks in a slow run, by approximation.
-    """
-
-    pendulum_frequency: float = field(metadata=key("pendulum_frequency_Hz"))
-    time_to_failure_s: dict[str, dict[str, float]]
-    relative_error: dict[str, dict[str, float]]
-    creep_um_per_s: dict[str, float]
-
-
 def label(approximation: str, dissipation: float, period: float, frequency: float) -> str:
-    """Name of a task."""
+    """Returns the name of a task."""
     return f"{approximation}-d{dissipation:g}-{1e3 * period:g}ms-{frequency:g}Hz"
 
 
 def tasks(settings: GraspSettings) -> Mapping[str, Held]:
-    """The small step first, which takes longest."""
-    made: dict[str, Held] = {}
+    """Makes the tasks; those of the small step, which take longest, are the first."""
+    large, small, few = settings.period, settings.reference_period, settings.reference_frequencies
+    both = ((small, list(few)), (large, sorted({*settings.frequencies, *few})))
+    kinds = _kinds(settings.dissipation)
+    runs = [(*kind, period, f) for period, frequencies in both for kind in kinds for f in frequencies]
+    runs += [("lagged", 0.0, 0.5 * small, f) for f in {min(few), max(few)}]
+    runs += [(name, 0.0, large, settings.creep_frequency) for name in (*PAPER, BESIDE)]
+    return {
+        label(name, d, period, f): Held(settings.scene(f, d), name, period, settings.duration)
+        for name, d, period, f in runs
+    }
 
-    def add(approximation: str, dissipation: float, period: float, frequency: float, duration: float) -> None:
-        scene = settings.scene(frequency, dissipation)
-        made[label(approximation, dissipation, period, frequency)] = Held(scene, approximation, period, duration)
 
-    kinds = [(name, d) for d in (0.0, settings.dissipation) for name in PAPER] + [(BESIDE, 0.0)]
-    for period, frequencies in (
-        (settings.reference_period, settings.reference_frequencies),
-        (settings.period, sorted({*settings.frequencies, *settings.reference_frequencies})),
-    ):
-        for name, dissipation in kinds:
-            for frequency in frequencies:
-                add(name, dissipation, period, frequency, settings.duration)
-    for frequency in {min(settings.reference_frequencies), max(settings.reference_frequencies)}:
-        add("lagged", 0.0, 0.5 * settings.reference_period, frequency, settings.duration)
-    for name in (*PAPER, BESIDE):
-        add(name, 0.0, settings.period, settings.creep_frequency, settings.duration)
-    return made
+def _kinds(dissipation: float) -> list[tuple[str, float]]:
+    """Returns approximations with their dissipations [s/m]."""
+    return [(name, d) for d in (0.0, dissipation) for name in PAPER] + [(BESIDE, 0.0)]
 
 
 def _times(settings: GraspSettings, results: Results) -> dict[Case, ByFrequency]:
-    """Time to failure [s]."""
+    """Collects the times to failure [s]."""
     found: dict[Case, ByFrequency] = {}
     for name, task in tasks(settings).items():
         key = (task.approximation, task.scene.dissipation, task.period)
@@ -131,14 +111,14 @@ def _times(settings: GraspSettings, results: Results) -> dict[Case, ByFrequency]
 
 
 def _relative(times: Mapping[float, float], reference: Mapping[float, float]) -> ByFrequency:
-    """Relative errors of times to failure, at the frequencies at which both lost the rod [-]."""
+    """Computes relative errors of times to failure, at the frequencies at which both lost the rod [-]."""
     return {
         f: t / reference[f] - 1.0 for f, t in times.items() if f in reference and np.isfinite([t, reference[f]]).all()
     }
 
 
 def _errors(times: Mapping[Case, Mapping[float, float]], settings: GraspSettings) -> dict[Case, ByFrequency]:
-    """Relative error against Lagged with the same dissipation at the small step."""
+    """Computes relative errors against Lagged with the same dissipation at the small step [-]."""
     small = settings.reference_period
     return {
         (name, dissipation, period): _relative(by, times["lagged", dissipation, small])
@@ -154,22 +134,23 @@ def _range(values: Mapping[float, float]) -> str:
 
 
 def _largest(values: Mapping[float, float]) -> float:
-    """Largest magnitude; NaN of none."""
+    """Returns the largest magnitude; NaN without any."""
     return max((abs(e) for e in values.values()), default=np.nan)
 
 
 def report(settings: GraspSettings, results: Results, directory: Path) -> StudyReport:
-    """Times, errors, claims and figures."""
+    """Makes the report: times, errors, claims and figures."""
     del directory
     times = _times(settings, results)
     errors = _errors(times, settings)
     d, large, small = settings.dissipation, settings.period, settings.reference_period
-    metrics = GraspMetrics(
-        pendulum_frequency=settings.scene(1.0, 0.0).pendulum_frequency,
-        time_to_failure_s=_named(times),
-        relative_error=_named(errors),
-        creep_um_per_s=_creep(settings, results),
-    )
+    creep = _creep(settings, results)
+    metrics = {
+        "pendulum_frequency_Hz": settings.scene(1.0, 0.0).pendulum_frequency,
+        "time_to_failure_s": _named(times),  # infinite (null) where the rod was held to the end
+        "relative_error": _named(errors),
+        "creep_um_per_s": creep,
+    }
     caption = (
         "Time to failure over the frequency: at the left the references (Lagged, small step) without and with "
         "dissipation, as in Fig. 21, with the large step as thin lines; an arrow is a rod that was held to the end. "
@@ -185,33 +166,26 @@ def report(settings: GraspSettings, results: Results, directory: Path) -> StudyR
         "grasp_motion": (_motion(settings, results), drop),
     }
     claims = Claims()
-    _judge_times(claims, settings, results, times)
-    _judge_errors(claims, settings, errors)
-    _judge_elastoplastic(claims, settings, errors, metrics.creep_um_per_s)
-    rows = [
-        (f"{f:g}", *(_seconds(times.get(key, {}).get(f)) for key in _columns(d, large, small)))
-        for f in sorted({*settings.frequencies, *settings.reference_frequencies})
-    ]
+    _claim_times(claims, settings, results, times)
+    _claim_errors(claims, settings, errors)
+    _claim_elastoplastic(claims, settings, errors, creep)
+
+    def cell(kind: tuple[str, float], f: float) -> str:
+        return " / ".join(_seconds(times.get((*kind, period), {}).get(f)) for period in (small, large))
+
+    frequencies = sorted({*settings.frequencies, *settings.reference_frequencies})
+    rows = [(f"{f:g}", *(cell(kind, f) for kind in _kinds(d))) for f in frequencies]
     header = ("Hz", "lagged", "similar", f"lagged d={d:g}", f"similar d={d:g}", "elastoplastic")
     title = f"Time to failure [s] with {1e3 * small:g} ms / {1e3 * large:g} ms"
-    return StudyReport(plain(metrics), claims, figures, [ResultTable(title, header, _paired(rows))])
+    return StudyReport(plain(metrics), claims, figures, [ResultTable(title, header, rows)])
 
 
 def _named(table: Mapping[Case, ByFrequency]) -> dict[str, dict[str, float]]:
-    """A table with names that JSON knows."""
+    """Names the rows and columns of a table for JSON."""
     return {
         f"{name} d={dissipation:g} {1e3 * period:g} ms": {f"{f:g}": value for f, value in by.items()}
         for (name, dissipation, period), by in table.items()
     }
-
-
-def _columns(d: float, large: float, small: float) -> list[Case]:
-    kinds = [("lagged", 0.0), ("similar", 0.0), ("lagged", d), ("similar", d), (BESIDE, 0.0)]
-    return [(*kind, period) for kind in kinds for period in (small, large)]
-
-
-def _paired(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    return [(row[0], *(f"{a} / {b}" for a, b in zip(row[1::2], row[2::2], strict=True))) for row in rows]
 
 
 def _seconds(time: float | None) -> str:
@@ -219,7 +193,7 @@ def _seconds(time: float | None) -> str:
 
 
 def _creep(settings: GraspSettings, results: Results) -> dict[str, float]:
-    """Sinking over the whole turns in the second half of the slow runs [um/s]."""
+    """Measures sinking speeds over the whole turns in the second half of the slow runs [um/s]."""
     speeds = {}
     for name in (*PAPER, BESIDE):
         run = results[label(name, 0.0, settings.period, settings.creep_frequency)]
@@ -231,7 +205,7 @@ def _creep(settings: GraspSettings, results: Results) -> dict[str, float]:
     return speeds
 
 
-def _judge_times(claims: Claims, settings: GraspSettings, results: Results, times: Mapping[Case, ByFrequency]) -> None:
+def _claim_times(claims: Claims, settings: GraspSettings, results: Results, times: Mapping[Case, ByFrequency]) -> None:
     d, large, small = settings.dissipation, settings.period, settings.reference_period
     plain = times["lagged", 0.0, small]
     slow = {f: results[label("lagged", 0.0, large, f)] for f in settings.frequencies if f <= 1.2}
@@ -265,7 +239,7 @@ def _judge_times(claims: Claims, settings: GraspSettings, results: Results, time
     )
 
 
-def _judge_errors(claims: Claims, settings: GraspSettings, errors: Mapping[Case, ByFrequency]) -> None:
+def _claim_errors(claims: Claims, settings: GraspSettings, errors: Mapping[Case, ByFrequency]) -> None:
     d, large, small = settings.dissipation, settings.period, settings.reference_period
     near = errors["similar", 0.0, small]
     claims.say(
@@ -306,7 +280,7 @@ def _judge_errors(claims: Claims, settings: GraspSettings, errors: Mapping[Case,
     )
 
 
-def _judge_elastoplastic(
+def _claim_elastoplastic(
     claims: Claims, settings: GraspSettings, errors: Mapping[Case, ByFrequency], creep: Mapping[str, float]
 ) -> None:
     claims.say(
@@ -350,13 +324,14 @@ def _figure(settings: GraspSettings, times: Mapping[Case, ByFrequency], errors: 
     zero, legend = partial(mark, y=[0.0]), {"fontsize": 7}
     row = [Panel("time to failure (s)", lines, "frequency (Hz)", {"ylim": (0.0, None)}, title="Fig. 21", legend=legend,
                  extra=pendulum)]  # fmt: skip
+    filled: dict[str, Any] = {"markersize": 6, "fillstyle": "full"}
+    hollow = {**filled, "fillstyle": "none"}
     for dissipation in (0.0, d):
         relative = [
-            curve(f"{_WORDS[name]}, {1e3 * period:g} ms", name, np.array(list(by)), 100 * np.array(list(by.values())),
-                  marker="o", fillstyle="full" if period == small else "none")
+            swept(f"{_WORDS[name]}, {1e3 * period:g} ms", name, by, 100, **(filled if period == small else hollow))
             for (name, of, period), by in errors.items()
             if of == dissipation and by
-        ]  # fmt: skip
+        ]
         title = f"Fig. 22, d = {dissipation:g} s/m"
         row.append(Panel("relative error (%)", relative, "frequency (Hz)", title=title, legend=legend, extra=zero))
     return panels(row, size=(13.0, 4.4))

@@ -10,7 +10,7 @@ from tau_wall_control.study import Answer, StudySettings, answers, tasks
 
 
 def from_answer(answer: Answer) -> StudyReport:
-    """What the library answers, as a report."""
+    """Makes a report of the library's answer."""
     return StudyReport(
         answer.metrics,
         [Claim(*finding) for finding in answer.findings],
@@ -21,7 +21,7 @@ def from_answer(answer: Answer) -> StudyReport:
 
 
 def report(settings: StudySettings, results: Results, directory: Path) -> StudyReport:
-    """All parts in one report."""
+    """Makes one report of all parts."""
     whole = StudyReport({})
     for part, answer in answers(settings, results).items():
         own = from_answer(answer)
