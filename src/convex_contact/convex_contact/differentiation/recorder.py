@@ -247,7 +247,7 @@ class Recorder:
         body = coupling.body
         t, link = int(a.body_tree[body]), int(a.body_link[body])
         rows = slice(*r._tree_v[t : t + 2])
-        T, k, b, displacement, twist = tuple(coupling.terms)
+        T, k, b, displacement, twist = coupling.terms
         n = T.shape[1]
         if link >= 0:
             by_q = link_hessian[link, :, :n, :n]

@@ -99,7 +99,7 @@ class SimulatorState:
 
 
 def _laws(simulator: Simulator) -> list[Any]:
-    """The laws of joints, and those of motors that act by rows of their own."""
+    """Returns the laws of joints, and those of motors that act by rows of their own."""
     return [*simulator.joint_laws, *motor_laws(simulator._controllers)]
 
 
