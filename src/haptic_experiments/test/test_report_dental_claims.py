@@ -35,11 +35,11 @@ NUMBERS = Numbers(
     stable_stiffness=SplitAndImplicit(7.5e4, 7.5e4),
 )
 NODES, TAPPED, LINE, FLANKS, JERK, QUIET, ENERGY, IMPLICIT, STABLE = (
-    "The nodes do what one process does",
+    "The nodes are identical to the single-process reference",
     "A tapped cusp stops the probe",
     "The tip stays on the groove's line",
     "Resting in the groove the probe feels both flanks",
-    "Planes that turn and change make no jerk",
+    "Planes that rotate and change cause no jerk",
     "At rest it is as quiet as on a flat wall",
     "Wall and friction give the tool no energy",
     "Wall and friction in one implicit step",

@@ -66,9 +66,15 @@ def test_all_is_shown_with_good_numbers(monkeypatch: pytest.MonkeyPatch) -> None
         ({"coefficient": {"pressed": 0.1 + 1e-9}}, "Sliding friction is 0.1 times"),
         ({"chatter": 0.051}, "does not chatter"),
         ({"energy": replace(WORK, contact_made=0.021)}, "makes no energy"),
-        ({"against_split": replace(NO_DIFFERENCE, motion=1e-15)}, "The nodes do what one process does"),
-        ({"against_implicit": replace(NO_DIFFERENCE, motion=1.6e-4)}, "moves tool and things the same way"),
-        ({"against_implicit": replace(NO_DIFFERENCE, bodies_end=[2.1e-3])}, "moves tool and things the same way"),
+        (
+            {"against_split": replace(NO_DIFFERENCE, motion=1e-15)},
+            "The nodes are identical to the single-process reference",
+        ),
+        ({"against_implicit": replace(NO_DIFFERENCE, motion=1.6e-4)}, "moves tool and bodies along the same paths"),
+        (
+            {"against_implicit": replace(NO_DIFFERENCE, bodies_end=[2.1e-3])},
+            "moves tool and bodies along the same paths",
+        ),
     ],
 )
 def test_a_claim_on_the_run_fails_with_another_number(

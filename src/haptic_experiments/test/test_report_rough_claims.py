@@ -44,8 +44,8 @@ NUMBERS = Numbers(
 )
 LATE = replace(NUMBERS, delayed_inputs=["wall"])
 NODES, SLIDES, LEANS, CHATTER, IMPLICIT, STABLE = (
-    "The nodes do what one process does",
-    "Sliding friction is 0.3 times the push",
+    "The nodes are identical to the single-process reference",
+    "Sliding friction is 0.3 times the normal force",
     "Within the friction cone",
     "The resting tool does not chatter",
     "Wall and friction in one implicit step",

@@ -71,7 +71,7 @@ NUMBERS = Numbers(
     margins=Margins(pushed=PUSHED, pressed={}),
 )
 NODES, MOMENTUM, BOX, BALL, FIXED, VIBRATES, DEPTH, BLOCK, TOP, CHANGES, ENERGY, LIGHT = (
-    "The nodes do what one process does",
+    "The nodes are identical to the single-process reference",
     "Bodies get what the tool gets",
     "A pushed box moves",
     "A knocked ball",
@@ -81,7 +81,7 @@ NODES, MOMENTUM, BOX, BALL, FIXED, VIBRATES, DEPTH, BLOCK, TOP, CHANGES, ENERGY,
     "While it is pushed in",
     "Nor is it then deeper",
     "Sticking and sliding",
-    "The cut makes no energy",
+    "The delayed edges generate no energy",
     "A wall that takes bodies for fixed",
 )
 

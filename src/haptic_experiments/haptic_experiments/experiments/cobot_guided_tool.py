@@ -129,8 +129,8 @@ def _claims(claims: Claims, name: str, run: GuidedRun, n: RunNumbers, bag: Bag) 
     if run.mode == "lockstep" and not bag.parameters("device")["command_delay_ticks"]:
         same = {"reference [m]": split.motion, "contact [N]": split.contact, "friction [N]": split.friction}
         same["bodies [m]"] = max(split.bodies)
-        text = f"The nodes do what one process does that takes contact and friction of the tick before ({name})."
-        claims.identical(text, same)
+        reference = "a single-process reference that takes contact and friction of the previous tick"
+        claims.identical(f"The nodes are identical to {reference} ({name}).", same)
     claims.below(
         f"The tool stays on its guide while it is pressed and pushes ({name}).",
         n.residual,
@@ -153,14 +153,14 @@ def _claims(claims: Claims, name: str, run: GuidedRun, n: RunNumbers, bag: Bag) 
     for body, end in zip(run.names, one_step.bodies_end, strict=True):
         apart[f"{body} in the end [mm]"] = (1e3 * end, 1e3 * max(BODY, BODY_SHARE * n.path_length[body]))
     claims.all_below(
-        f"All in one implicit step moves tool and things the same way ({name}).",
+        f"One implicit step of the whole system moves tool and bodies along the same paths ({name}).",
         apart,
         about=f"contact {one_step.contact:.2f} N apart (where it strikes), friction {one_step.friction:.2f} N;",
     )
     took = abs(energy.contact) + abs(energy.friction)
     made = energy.contact_made + energy.friction_made
     claims.say(
-        f"The cut makes no energy to speak of ({name}).",
+        f"The delayed edges generate no significant energy ({name}).",
         f"contacts took {-1e3 * energy.contact:.1f} mJ and friction {-1e3 * energy.friction:.1f} mJ; the "
         f"tick of delay added {1e3 * energy.contact_made:+.2f} and {1e3 * energy.friction_made:+.2f} mJ, "
         f"{100.0 * made / took if took else 0.0:+.2f} % (limit {100 * MADE:g} %)",
@@ -174,7 +174,7 @@ def _study_claims(claims: Claims, study: list[SplitLimit], tools: list[Tool]) ->
     numbers["variation of a hundredth of that in one step"] = (max(row.implicit_varies for row in study), 1e-3)
     numbers["the heaviest over the run's tool"] = (max(row.split for row in study) / tools[0].mass, LIGHTEST)
     claims.all_below(
-        f"The lightest tool that pushes a thing of {BODY_MASS:g} kg is that of (k T² + 2 d T)(1/m - 1/M) = 4, less "
+        f"The lightest tool that pushes a body of {BODY_MASS:g} kg is that of (k T² + 2 d T)(1/m - 1/M) = 4, less "
         "than half of the run's; in one implicit step there is none.",
         numbers,
         about=f"(the last limit {AFTER_DATA})",
@@ -186,7 +186,7 @@ def _study_claims(claims: Claims, study: list[SplitLimit], tools: list[Tool]) ->
     rows = [f"{tool.mass:g} kg: {words(tool.split)} and {words(tool.implicit)} N" for tool in tools]
     nodes, one_step = tools[1].split, tools[1].implicit
     claims.say(
-        "A lighter tool hammers on what it pushes where the graph is cut, and much less in one implicit step.",
+        "A lighter tool hammers on the body that it pushes with delayed edges, and much less in one implicit step.",
         f"contact varies from tick to tick in the first push, split and implicit: {'; '.join(rows)} "
         f"(limit {HAMMERS:g} times, at {tools[1].mass:g} kg)",
         nodes is not None and one_step is not None and nodes > HAMMERS * one_step,

@@ -34,7 +34,7 @@ _ROUNDED = 0.03
 _TEXTS = {
     "gliding": "While it slips the box glides at the gap of Table I with SAP and Similar, and with Lagged at none.",
     "largest_gap": "That gap is largest, in mm, where the slip is.",
-    "spike": "The normal force jumps when the box sticks with SAP and Similar, and bears the weight with Lagged "
+    "spike": "The normal force jumps when the box sticks with SAP and Similar, and equals the weight with Lagged "
     "(force over weight).",
 }
 

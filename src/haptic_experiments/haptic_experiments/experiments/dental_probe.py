@@ -153,7 +153,7 @@ def _claims(claims: Claims, name: str, n: Numbers, stiffness: float) -> None:
     split, slides = n.against_split, n.groove
     if n.mode == "lockstep" and not n.delay:
         same = {"tool [m]": split.motion, "push [N]": split.push, "friction [N]": split.friction}
-        claims.identical(f"The nodes do what one process does, bit for bit ({name}).", same)
+        claims.identical(f"The nodes are identical to the single-process reference ({name}).", same)
     rebounds = [
         (f"it comes with {t.speed:.4f} m/s and leaves with {t.rebound:.4f} m/s", 0.0 < t.rebound < t.speed)
         for t in n.taps
@@ -176,7 +176,7 @@ def _claims(claims: Claims, name: str, n: Numbers, stiffness: float) -> None:
         unless=unreached,
     )
     claims.below(
-        f"Planes that turn and change make no jerk ({name}).",
+        f"Planes that rotate and change cause no jerk ({name}).",
         1e3 * n.jerk.tooth,
         JERK * 1e3 * n.jerk.flat_wall,
         "mN m",
@@ -198,7 +198,7 @@ def _claims(claims: Claims, name: str, n: Numbers, stiffness: float) -> None:
         about=f"{1e3 * energy.net:.1f} mJ in the end, {1e3 * energy.friction:.1f} mJ by friction; at most",
     )
     claims.below(
-        f"Wall and friction in one implicit step move the tool the same way ({name}).",
+        f"Wall and friction in one implicit step move the tool along the same path ({name}).",
         1e3 * implicit.motion_in_the_groove,
         1e3 * APART,
         "mm",

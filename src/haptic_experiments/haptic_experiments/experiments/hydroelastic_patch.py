@@ -38,9 +38,9 @@ _LIMITS = {
     "spinning": ("rad/s²", 1.0, _FRICTION),
 }
 _TEXTS = {
-    "ball_depth": "The ball rests where the pressure over its patch bears the weight; its polyhedron lies a little "
+    "ball_depth": "The ball rests where the pressure over its patch balances the weight; its polyhedron lies a little "
     "below the sphere.",
-    "lid_depth": "A compliant lid on a compliant pad rests where their gradients in series bear it.",
+    "lid_depth": "A compliant lid on a compliant pad rests where their gradients in series balance its weight.",
     "sliding": "A sliding block is slowed by mu g.",
     "spinning": "A spinning disk is slowed by the torsional friction of an even pressure, 4 mu g/(3 R); not with "
     "Similar, which is stiffer where it slides faster, k (1 + mu d |v_t|), and loads the rim.",

@@ -229,7 +229,7 @@ def _claim_run(claims: Claims, name: str, n: RunNumbers) -> None:
         bool(more.all() and same.all()) if sound else None,
     )
     claims.say(
-        f"Bodies and contacts in one implicit step move the tool and the slabs the same way ({name}).",
+        f"Bodies and contacts in one implicit step move the tool and the slabs along the same paths ({name}).",
         f"tool {1e3 * apart.tool:.3f} mm, slabs {1e3 * apart.position:.3f} mm, forces {apart.force:.2f} N "
         f"apart at the most; RMS {1e3 * apart.tool_rms:.3f} mm, {1e3 * apart.position_rms:.3f} mm, "
         f"{apart.force_rms:.3f} N (limit {100 * APART:g} % of each RMS)",
@@ -276,7 +276,7 @@ def _claim_margins(claims: Claims, n: Margins) -> None:
         for one, words in zip(n.stiffest, DELAYED, strict=True)
     ]
     claims.say(
-        "At the joystick the implicit step bears a stiffer contact than the split one.",
+        "At the joystick the implicit step is stable with a stiffer contact than the split one.",
         f"{'; '.join(parts)} ({1e-3 * n.tried:.0f} kN/m at the most)",
         all(one.split < one.implicit for one in n.stiffest),
     )

@@ -246,14 +246,14 @@ def _claims(claims: Claims, name: str, walls: WallRun, n: Numbers, friction: Map
     mu = friction["friction_coefficient"]
     split, implicit, late = n.against_split, n.against_implicit, bool(n.delayed_inputs)
     allowed = COEFFICIENT_LATE if late else COEFFICIENT
-    when = "of the tick before" if late else "of the same tick"
+    when = "of the previous tick" if late else "of the same tick"
     if walls.mode == "lockstep" and not walls.delay:
         claims.identical(
-            f"The nodes do what one process does that takes the push {when} ({name}).",
+            f"The nodes are identical to a single-process reference that takes the normal force {when} ({name}).",
             {"tool [m]": split.motion, "friction [N]": split.friction},
         )
     sliding, lean, chatter = n.coefficient, n.lean, n.chatter
-    text = f"Sliding friction is {mu:g} times the push{' but for the tick of delay' if late else ''} ({name})."
+    text = f"Sliding friction is {mu:g} times the normal force{' but for the tick of delay' if late else ''} ({name})."
     claims.all_near(text, sliding, mu, relative=allowed)
     claims.say(
         f"Within the friction cone the tool gives way elastically and comes back ({name}).",
@@ -272,7 +272,7 @@ def _claims(claims: Claims, name: str, walls: WallRun, n: Numbers, friction: Map
         "dissipation [mJ]": (1e3 * abs(implicit.dissipated), 1e3 * DISSIPATION * n.dissipated),
     }
     claims.all_below(
-        f"Wall and friction in one implicit step move the tool the same way ({name}).",
+        f"Wall and friction in one implicit step move the tool along the same path ({name}).",
         apart,
         about=f"friction differs by {implicit.friction:.2f} N (where it turns);",
         unless="" if sliding else "no slide",

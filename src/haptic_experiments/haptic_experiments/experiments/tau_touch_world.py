@@ -61,7 +61,7 @@ def _claims(claims: Claims, name: str, run: TouchRun, n: Numbers, *, compares: b
         split = n.against_split
         same = {"tool [m]": split.motion, "bodies [m]": split.bodies}
         same |= {"push [N]": split.push, "friction [N]": split.friction}
-        claims.identical(f"The nodes do what one process does ({name}).", same)
+        claims.identical(f"The nodes are identical to the single-process reference ({name}).", same)
     claims.below(
         f"Bodies get what the tool gets: every change of momentum is that of the forces of the tick ({name}).",
         max((body.momentum for body in n.bodies.values()), default=0.0),
@@ -92,7 +92,7 @@ def _claims(claims: Claims, name: str, run: TouchRun, n: Numbers, *, compares: b
         "friction's energy [J]": (abs(one.dissipated - other.dissipated), SHARE * other.dissipated),
     }
     claims.all_below(
-        f"The cut makes no energy, and friction takes what it takes in one implicit step ({name}).",
+        f"The delayed edges generate no energy, and friction dissipates as much as in one implicit step ({name}).",
         apart,
         about=f"pushes {1e3 * one.push_work:+.2f} mJ, implicit {1e3 * other.push_work:+.2f} mJ; differences "
         f"(the first limit {AFTER_DATA}):",
@@ -149,7 +149,7 @@ def _claim_rest(claims: Claims, name: str, n: Numbers) -> None:
     wall = f"plain wall {1e3 * plain.penetration:.3f} mm (limit: one count more)"
     for text, found in (
         ("While it is pushed in it is no deeper in the block than in the plain wall under the same push", block),
-        ("Nor is it then deeper in the top of the box, which the table bears", box),
+        ("Nor is it then deeper in the top of the box, which stands on the table", box),
     ):
         shown = None if found is None else found <= plain.penetration + count
         claims.say(f"{text} ({name}).", f"{1e3 * (found or 0.0):.3f} mm, {wall}", shown)
@@ -160,7 +160,8 @@ def _claim_margins(claims: Claims, name: str, found: Margins) -> None:
     words = {kind: f"{1e3 * mass:g} g" if np.isfinite(mass) else "no mass" for kind, mass in light.items()}
     made = found.pushed["bodies taken for fixed"][f"{MASSES[-1]:g}"]
     claims.say(
-        f"A wall that takes bodies for fixed loses light ones that it pushes; one that is told does not ({name}).",
+        "A wall that treats bodies as fixed loses light ones that it pushes; a wall with their inertia does not "
+        f"({name}).",
         f"contact kept down to {words['nodes']}, implicit {words['implicit']}; bodies taken for fixed "
         f"{words['bodies taken for fixed']}, and with reactions one tick later {words['and one tick later']}"
         + (f"; at {1e3 * MASSES[-1]:g} g the pushes then make {1e3 * made.push_work:.2f} mJ" if made else ""),
