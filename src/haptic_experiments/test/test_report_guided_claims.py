@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from haptic_experiments.experiments import cobot_guided_tool
 from haptic_experiments.experiments.cobot_guided_tool import RunNumbers, _claims, _study_claims
+from haptic_experiments.kit import guided_run
 from haptic_experiments.kit.composed import SplitAndImplicit
 from haptic_experiments.kit.guided_run import Difference, Energies, Tool
 from haptic_experiments.kit.results import Claims
@@ -44,7 +44,7 @@ def failed(
     monkeypatch: pytest.MonkeyPatch, numbers: RunNumbers = NUMBERS, limit: Any = LIMIT, tools: Any = TOOLS
 ) -> Any:
     """Texts of the claims that are not shown."""
-    monkeypatch.setattr(cobot_guided_tool, "rest", lambda run: np.array([True]))
+    monkeypatch.setattr(guided_run, "rest", lambda run: np.array([True]))
     parameters = {"friction": {"friction_coefficient": 0.1}, "device": {"command_delay_ticks": 0}}
     run: Any = SimpleNamespace(mode="lockstep", names=["box"])
     bag: Any = SimpleNamespace(parameters=parameters.__getitem__)
