@@ -328,7 +328,7 @@ def _figure(runs: dict[str, tuple[Scene, StickSlip, StickSlip]], bag: Bag, margi
 
 def _map_panel(scene: Scene, margin: Margins) -> Panel:
     """Makes the panel of the largest eigenvalue over the slabs' mass, of the run's contacts and the paper's."""
-    masses, curves = np.geomspace(0.03, 3.0, 200), []
+    masses, curves = np.geomspace(0.03, 3.0, 200), list[Curve]()
     kinds: list[tuple[str, str, Any, dict[str, Any]]] = [
         ("C3", LATE[0], ContactNetwork, {"delay": 0}),
         ("C4", LATE[1], ContactNetwork, {"delay": 1}),
