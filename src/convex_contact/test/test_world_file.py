@@ -107,6 +107,14 @@ def test_writing_and_reading_again_changes_nothing() -> None:
     np.testing.assert_array_equal(one.contacts.geometry, two.contacts.geometry)
 
 
+def test_a_joint_between_bodies_is_not_left_out_silently() -> None:
+    world = World()
+    world.add_sphere("ball", mass=1.0, radius=0.1)
+    world.add_joint("pivot", "ball", None, "ball", point=(0.0, 0.0, 0.1))
+    with pytest.raises(WorldError, match=r"^pivot: a joint between bodies has no form in a world file$"):
+        world.to_yaml()
+
+
 def test_a_file_is_read_with_its_folder(tmp_path: Path) -> None:
     (tmp_path / "wedge.stl").write_bytes((DATA / "wedge.stl").read_bytes())
     path = tmp_path / "w.yaml"

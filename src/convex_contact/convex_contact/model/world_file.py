@@ -48,6 +48,7 @@ import yaml
 from pydantic import ValidationError
 
 from convex_contact.model.bodies import ArticulatedTree
+from convex_contact.model.body_joints import body_joints
 from convex_contact.model.joints import JointCoupler, JointFriction, JointLaw, JointMotion, Sinusoid
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Box, Capsule, Cylinder, Hull, Shape, Sphere
@@ -204,10 +205,16 @@ def dump_world(world: World) -> str:
     """Returns a YAML text that describes a world.
 
     Functions are left out: a body with a motion is prescribed, and so is a joint unless it follows a Sinusoid.
+
+    Raises:
+        WorldError: the world has a part that a file cannot describe: a joint between bodies, an MJCF tree, a deformable
+            body, or shapes that do not collide.
     """
     names: dict[Material, str] = {}
     if world.disabled_geometries:
         raise WorldError("disabled_geometries: expected none, they have no form in a world file")
+    for joint in body_joints(world):
+        raise WorldError(f"{joint.name}: a joint between bodies has no form in a world file")
 
     def surface(material: Material) -> str:
         return names.setdefault(material, f"material_{len(names) + 1}")

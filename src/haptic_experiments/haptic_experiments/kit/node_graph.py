@@ -23,7 +23,7 @@ def latencies(bag: Bag) -> dict[tuple[str, str], tuple[float, float]]:
     times = {event.source: event.detail for event in bag.events if event.kind == "times"}
     found = {}
     for target, seen in times.items():
-        for source in seen.keys() & times.keys():
+        for source in sorted(seen.keys() & times.keys()):
             sent = times[source]["commanded" if target == CLOCK else "published"]
             ticks, one, other = np.intersect1d(sent[0], seen[source][0], return_indices=True)
             if len(ticks):
