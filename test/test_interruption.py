@@ -18,6 +18,7 @@ from ros_domain import worker_domain
 from started_runs import find_child, wait_until
 
 from haptic_bags.bags import Bag
+from haptic_core.stop_records import find_records
 from haptic_verification.faults import descendants
 
 #: of realtime runs [s] and [ticks]: also a slow machine that does other work answers within them
@@ -146,6 +147,9 @@ def test_a_silent_source_brings_a_realtime_device_to_its_safe_state_in_time(star
     assert stopped - answered <= WATCHDOG + 1  # the tick that carries the news is the one after the decision
     assert not truth["applied_effort"][truth["tick"] >= stopped].any()
     assert truth["applied_effort"][truth["tick"] < stopped - 1].any()
+    records = {node: (tick, file) for node, tick, file in find_records(run.directory)}
+    assert records["joystick.device"][0] == stopped and f"flight record: {records['joystick.device'][1]}" in run.text
+    assert records["joystick.friction"][0] >= stopped  # it slept, and sees the stop when it wakes
 
 
 @pytest.mark.realtime

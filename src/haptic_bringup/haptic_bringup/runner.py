@@ -167,7 +167,7 @@ def execute_run(run: PreparedRun, console: Console) -> int:
         with tempfile.TemporaryDirectory(prefix="haptic_parameters_") as folder:
             bag = Path(values["output"]) if directory is not None else Path(folder, "bag")
             values = with_parameter_file(description, values, bag_parameters(bag))
-            code = launch(experiment.launch_file, values)
+            code = launch(experiment.launch_file, values, directory)
         if code:
             break
     if compiled and code == 0:

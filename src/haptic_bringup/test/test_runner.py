@@ -108,10 +108,11 @@ def test_otherwise_there_is_one_run(variants: dict[str, Any], mode: str, given: 
 @pytest.fixture
 def launched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, list[Any]]:
     """Runs in an empty directory without processes: arguments of each launch, exit codes to give, reports."""
-    calls: dict[str, list[Any]] = {"arguments": [], "codes": [], "reports": []}
+    calls: dict[str, list[Any]] = {"arguments": [], "directories": [], "codes": [], "reports": []}
 
-    def launch(path: Path, arguments: dict[str, str]) -> int:
+    def launch(path: Path, arguments: dict[str, str], directory: Path | None) -> int:
         calls["arguments"].append(dict(arguments))
+        calls["directories"].append(directory and directory.absolute())
         return calls["codes"].pop(0) if calls["codes"] else 0
 
     monkeypatch.setattr(runner, "launch", launch)
@@ -132,6 +133,7 @@ def test_a_run_has_one_bag_a_variant_a_run_file_and_a_report(launched: dict[str,
         {"seed": "5", "command_delay_ticks": "1", "output": str(directory / "bag_one_tick_delay")},
     ]
     assert [path.absolute() for path in launched["reports"]] == [directory]
+    assert launched["directories"] == [directory, directory]  # of the nodes' flight records
     document = yaml.safe_load((directory / "run.yaml").read_text())
     assert document["experiment"] == "friction_impedance" and document["exit_code"] == 0
     assert document["seed"] == document["arguments"]["seed"] == "5"

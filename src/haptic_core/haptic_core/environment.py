@@ -11,6 +11,8 @@ from haptic_files import FileError, check_file, listed
 REALTIME_PRIORITY = 20
 #: names of the executors of `haptic_core.process`; the first one is used if none is chosen
 EXECUTOR_NAMES = ("events", "single_threaded")
+#: environment variable with the directory of the run; the program that starts the run sets it for the nodes
+RUN_DIRECTORY = "HAPTICS_RUN_DIRECTORY"
 
 #: largest value of settings that are whole numbers, set by Linux and by the ports of Fast DDS
 _LARGEST = {"HAPTICS_PRIORITY": 99, "ROS_DOMAIN_ID": 232}

@@ -212,9 +212,46 @@ class FlightRecorder:
         phases = slice(1, 1 + len(self._names))
         longest: Any = rows[np.argmax(rows[:, phases].sum(axis=1))]
         usual = np.median(self._rows[:n, phases] if n else rows[:, phases], axis=0)
-        return TickRecord(
-            int(longest[0]),
-            dict(zip(self._names, map(int, longest[phases]), strict=True)),
-            dict(zip(self._names, usual.tolist(), strict=True)),
-            *map(int, longest[phases.stop :]),
-        )
+        return _tick_record(self._names, longest, usual)
+
+    def table(self, tick: int | None = None) -> np.ndarray | None:
+        """Copies the recorded ticks; None outside the context or if there are none.
+
+        Args:
+            tick: number of the tick that has not ended, which is then the last entry.
+
+        Returns:
+            Structured array with one entry for each tick in order: tick, durations of the phases by name [ns] and
+            the counters of `TickRecord`.
+        """
+        if not self._on:
+            return None
+        n = min(self._count, len(self._rows))
+        rows = self._rows[np.arange(self._count - n, self._count) % len(self._rows)]
+        if tick is not None:
+            rows = np.vstack([rows, self._row(tick, self._counters())])
+        if not len(rows):
+            return None
+        names = ("tick", *self._names, *_COUNTERS)
+        return rows.view([(name, np.int64) for name in names]).reshape(-1)
+
+
+def longest_tick(table: np.ndarray, last: int = 64) -> TickRecord:
+    """Returns the longest of the last ticks of a `FlightRecorder.table` that is not empty."""
+    names = tuple(name for name in table.dtype.names or () if name not in ("tick", *_COUNTERS))
+    rows = np.column_stack([table[name] for name in ("tick", *names, *_COUNTERS)])
+    phases = slice(1, 1 + len(names))
+    recent = rows[-last:]
+    longest: Any = recent[np.argmax(recent[:, phases].sum(axis=1))]
+    return _tick_record(names, longest, np.median(rows[:, phases], axis=0))
+
+
+def _tick_record(names: Sequence[str], row: Any, usual: np.ndarray) -> TickRecord:
+    """Makes the record of a row: tick, phases, counters."""
+    phases = slice(1, 1 + len(names))
+    return TickRecord(
+        int(row[0]),
+        dict(zip(names, map(int, row[phases]), strict=True)),
+        dict(zip(names, usual.tolist(), strict=True)),
+        *map(int, row[phases.stop :]),
+    )

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
+from rclpy.logging import get_logging_directory
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 
@@ -30,6 +31,7 @@ from haptic_core.rendering_port import RenderingPort
 from haptic_core.start.matching import unmatched, unrecorded
 from haptic_core.start.waiting import Wait
 from haptic_core.statistics import TickTimes
+from haptic_core.stop_records import StopRecords, records_directory
 from haptic_core.suite_node import SuiteNode
 from haptic_core.tick_inputs import Input, TickInputs, node_and_kind
 from haptic_core.ticks import TickCounter
@@ -74,6 +76,8 @@ class RenderingNode(SuiteNode):
         self.inputs: dict[str, Any] = {}
         self._waiting: DeviceState | None = None
         self._flight = FlightRecorder(("waiting", "computing", "publishing"))
+        directory = records_directory(get_logging_directory())
+        self._stop_records = StopRecords(self.get_fully_qualified_name(), directory, self.get_logger().warning)
         self._device_status = DeviceState.STATUS_OK
         self._times = {"published": TickTimes(), "commanded": TickTimes(), "device": TickTimes()}
 
@@ -205,8 +209,11 @@ class RenderingNode(SuiteNode):
 
     def _announce(self) -> None:
         if self.parameters["mode"] == "realtime":
+            own_thread = isinstance(self.transport, RosTopics)  # else the device's flight recorder has their common one
+            if own_thread:
+                self._stop_records.start()
             prepare_realtime()
-            if isinstance(self.transport, RosTopics):  # else the device's flight recorder has their common thread
+            if own_thread:
                 self._flight.start()
         self.publish_event(
             TickEvent.KIND_STATE, {"state": "active", "mode": self.command_mode, "parameters": self.parameters}
@@ -230,6 +237,7 @@ class RenderingNode(SuiteNode):
             self.publish_event(TickEvent.KIND_TIMES, {**times, "old": self._gathered.old})
         self.publish_event(TickEvent.KIND_STATE, {"state": "inactive"})
         self.transport.wait_until_taken(self.recorded_publishers())
+        self._stop_records.finish()
 
     def cleanup(self) -> None:
         for publisher in self._tick_publishers():
@@ -352,6 +360,9 @@ class RenderingNode(SuiteNode):
             longest = self._flight.longest()
             if status != DeviceState.STATUS_OK and longest is not None:
                 self.get_logger().error(f"the device has stopped; longest of the last ticks: {longest}")
+                table = self._flight.table()
+                if table is not None and (file := self._stop_records.save(table, self.tick)):
+                    self.get_logger().error(f"flight record: {file}")
 
     def _check_answer(self) -> None:
         """Refuses an answer that is not finite, and resets the node, whose state may not be finite either."""

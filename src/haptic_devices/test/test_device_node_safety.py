@@ -23,6 +23,7 @@ from haptic_core.commands import EFFORT
 from haptic_core.events import make_event
 from haptic_core.messages import detail_of
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, tick_qos
+from haptic_core.stop_records import find_records
 from haptic_devices.device import DeviceError
 from haptic_devices.loop import FAULT, SAFE_STOP
 from haptic_devices.node.device_node import DeviceNode
@@ -241,8 +242,9 @@ def test_without_a_limit_that_acts_nothing_is_said(push):
 
 
 @pytest.mark.realtime
-def test_a_realtime_device_whose_process_stood_still_stops(push, monkeypatch):
+def test_a_realtime_device_whose_process_stood_still_stops_and_writes_its_last_ticks(push, monkeypatch, tmp_path):
     monkeypatch.setattr("haptic_devices.node.device_node.prepare_realtime", list)  # this process is pytest
+    monkeypatch.setenv("HAPTICS_RUN_DIRECTORY", str(tmp_path))
     # a slow machine that does other work lets a source be silent for half a second, not for two
     _, source, run = push(0.01, 0.0, mode="realtime", period=0.02, watchdog_periods=100, duration=3.0)
     source.at = {50: lambda: (time.sleep(2.4), source._send())}  # fmt: skip
@@ -250,6 +252,22 @@ def test_a_realtime_device_whose_process_stood_still_stops(push, monkeypatch):
     ((tick, detail),) = source.errors()
     assert detail["reason"].startswith("the device was held up for ")
     assert not efforts(source)[tick:].any() and efforts(source)[:tick].any()
+    ((_, stop, file),) = find_records(tmp_path)
+    assert (stop, str(file)) == (tick, detail["flight_record"])
+    ticks = np.load(file)
+    assert list(ticks["tick"][-2:]) == [tick - 1, tick] and ticks["callbacks"].max() > 2e9  # 2.4 s of a callback
+
+
+@pytest.mark.realtime
+def test_each_emergency_stop_in_realtime_writes_the_last_ticks(push, monkeypatch, tmp_path):
+    monkeypatch.setattr("haptic_devices.node.device_node.prepare_realtime", list)  # this process is pytest
+    monkeypatch.setenv("HAPTICS_RUN_DIRECTORY", str(tmp_path))
+    _, source, run = push(0.01, 0.0, mode="realtime", period=0.02, watchdog_periods=100, duration=3.0)
+    source.at = {30: lambda: source.press(True), 70: lambda: source.call("reset"), 100: lambda: source.press(True)}
+    run()
+    errors = source.errors()
+    assert [detail["reason"] for _, detail in errors] == ["emergency stop by topic"] * 2
+    assert [tick for _, tick, _ in find_records(tmp_path)] == [tick for tick, _ in errors]
 
 
 @pytest.mark.slow

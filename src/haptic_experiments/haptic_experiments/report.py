@@ -20,7 +20,9 @@ from rich.table import Table
 from haptic_bags.bag_writer import UNFINISHED
 from haptic_bags.bags import Bag, BagError, damage, repair_hint
 from haptic_core.errors import HapticError
+from haptic_core.flight_recorder import longest_tick
 from haptic_core.safety import LIMIT_NAMES
+from haptic_core.stop_records import find_records
 from haptic_experiments.kit import device_run, passivity
 from haptic_experiments.kit.results import Claim, Report, ResultTable
 from haptic_launch.experiments import load_experiment
@@ -61,6 +63,20 @@ def safety_of(bags: Mapping[str, Bag]) -> dict[str, dict[str, Any]]:
         if here:
             found[name] = here
     return found
+
+
+def flight_records(directory: Path) -> ResultTable | None:
+    """Lists the flight records of a run: node, tick of the stop, longest of the ticks before it, file; None if none."""
+    rows = []
+    for node, tick, file in find_records(directory):
+        try:
+            longest = str(longest_tick(np.load(file, allow_pickle=False)))
+        except (OSError, ValueError, LookupError) as error:
+            longest = f"cannot be read: {damage(error)}"
+        rows.append((node, str(tick), longest, str(file.relative_to(directory))))
+    if not rows:
+        return None
+    return ResultTable("Last ticks before stops", ("node", "stop at tick", "longest tick", "file"), rows)
 
 
 def write_report(directory: Path, console: Console) -> Report:
@@ -111,6 +127,11 @@ def write_report(directory: Path, console: Console) -> Report:
         figures.append((target / "passivity.png", balance.caption))
         tables.append(balance.table)
         console.print(balance.line, highlight=False, soft_wrap=True)
+    if (records := flight_records(target)) is not None:
+        tables.append(records)
+        for node, tick, longest, file in records.rows:
+            line = f"stop of {node} at tick {tick}: {target / file}: longest of the last ticks: {longest}"
+            console.print(line, highlight=False, soft_wrap=True, markup=False)
     page = render_page(experiment, report.claims, figures, report.parameters, report.metrics, tables)
     (target / "report.html").write_text(page)
     _print(report, target, console)

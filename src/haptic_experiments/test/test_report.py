@@ -16,6 +16,7 @@ from rich.console import Console
 
 from haptic_bags.bags import Bag, Event
 from haptic_core.errors import HapticError
+from haptic_core.flight_recorder import FlightRecorder
 from haptic_experiments import report
 from haptic_experiments.experiments.friction_impedance import analyse
 from haptic_experiments.kit.joystick_run import Run, rest_drifts
@@ -190,6 +191,34 @@ def test_the_terminal_shows_what_is_in_brackets(tmp_path: Path) -> None:
     text = StringIO()
     report._print(made, tmp_path, Console(file=text, width=120))
     assert "Drift [m] is small." in text.getvalue() and "1e-6 [m]" in text.getvalue()
+
+
+def test_a_report_names_the_files_with_the_last_ticks_before_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, bag_of: Bags
+) -> None:
+    bag = bag_of(signals())
+    bag.path = tmp_path / "bag"
+    monkeypatch.setattr(report, "Bag", lambda path: bag)
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag/metadata.yaml").touch()
+    recorder = FlightRecorder(("callbacks", "device"))
+    with recorder:
+        recorder.mark(0)
+        recorder.end(811)
+        table = recorder.table()
+    assert table is not None
+    records = tmp_path / "flight_records"
+    records.mkdir()
+    np.save(records / "joystick.device-tick-812.npy", table)
+    (records / "joystick.device-tick-900.npy").write_bytes(b"no array")
+    text = StringIO()
+    write_report(tmp_path, Console(file=text, width=200))
+    first, second = (line for line in text.getvalue().splitlines() if line.startswith("stop of joystick.device"))
+    assert first.startswith(f"stop of joystick.device at tick 812: {records / 'joystick.device-tick-812.npy'}: longest")
+    assert "longest of the last ticks: tick 811 took " in first
+    assert "at tick 900" in second and "cannot be read" in second
+    page = (tmp_path / "report.html").read_text()
+    assert "<td>flight_records/joystick.device-tick-812.npy</td>" in page
 
 
 def test_a_directory_without_a_bag_has_no_report(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "NodeElement",
     "Parameters",
     "ProcessAttributes",
+    "SetEnvironmentElement",
     "load_elements",
 ]
 
@@ -73,6 +74,14 @@ class ArgumentElement(Element):
 @dataclass(frozen=True)
 class LetElement(Element):
     """`let`."""
+
+    name: Template
+    value: Template
+
+
+@dataclass(frozen=True)
+class SetEnvironmentElement(Element):
+    """`set_env`."""
 
     name: Template
     value: Template
@@ -326,6 +335,11 @@ def _parse_let(reader: _Reader) -> Element:
     return LetElement(*reader.base(), reader.required_template("name"), reader.required_template("value"))
 
 
+def _parse_set_environment(reader: _Reader) -> Element:
+    name, value = reader.required_template("name"), reader.required_template("value")
+    return SetEnvironmentElement(*reader.base(), name, value)
+
+
 def _parse_group(reader: _Reader) -> Element:
     children = reader.raw("children")
     base = reader.base()
@@ -423,4 +437,5 @@ _PARSERS: dict[str, Callable[[_Reader], Element]] = {
     "include": _parse_include,
     "push_ros_namespace": _parse_namespace,
     "push-ros-namespace": _parse_namespace,
+    "set_env": _parse_set_environment,
 }

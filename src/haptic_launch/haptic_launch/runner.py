@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from haptic_core.environment import RUN_DIRECTORY
 from haptic_core.errors import HapticError, shortened
 from haptic_core.parameter_files import PARAMS_FILE
 from haptic_files import listed
@@ -245,14 +246,25 @@ def compiled_mark(name: str) -> Path | None:
     return Path(cache, "experiments", name) if cache else None
 
 
-def launch(path: Path, arguments: Mapping[str, str]) -> int:
-    """Runs one launch file, with ROS 2's own launch if it is installed, else with the suite's runner."""
+def launch(path: Path, arguments: Mapping[str, str], directory: Path | None = None) -> int:
+    """Runs one launch file, with ROS 2's own launch if it is installed, else with the suite's runner.
+
+    Args:
+        path: launch file.
+        arguments: values by name.
+        directory: directory of the run, into which nodes write flight records; None: they use ROS's log directory.
+
+    Returns:
+        Exit code of the run.
+    """
+    own = {} if directory is None else {RUN_DIRECTORY: str(directory.absolute())}
     if importlib.util.find_spec("launch") and importlib.util.find_spec("launch_ros"):
         from haptic_launch.ros_launch import run_launch_file
 
+        os.environ.update(own)
         return run_launch_file(path, arguments)
     try:
-        specs = load_launch_file(path).evaluate(arguments)
+        specs = load_launch_file(path).evaluate(arguments, environment={**os.environ, **own})
     except LaunchFileError as error:
         raise HapticError(str(error)) from None
     return run_processes(specs)

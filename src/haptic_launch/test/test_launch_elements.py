@@ -159,6 +159,32 @@ def test_let_sets_a_value_from_here_on(launch: Launch) -> None:
     assert said(launch(text + say("$(var a)"))) == ["1", "12"]
 
 
+def test_set_env_acts_on_what_comes_after_it_to_the_end_of_its_group(launch: Launch) -> None:
+    setting = "{set_env: {name: A, value: in $(env A none)}}"
+    shown = say("$(env A none)")
+    text = shown + "- group: {%s}\n" + shown
+    inside = f"[{setting}, {shown.strip().removeprefix('- ')}]"
+    found = launch(text % f"children: {inside}")
+    assert said(found) == ["none", "in none", "none"]
+    assert [process.environment.get("A") for process in found] == [None, "in none", None]
+    found = launch(text % f"scoped: false, children: {inside}", A="out")
+    assert said(found) == ["out", "in out", "in out"]
+    assert [process.environment["A"] for process in found] == ["out", "in out", "in out"]
+
+
+def test_set_env_obeys_its_condition_and_an_env_of_a_process_wins(launch: Launch) -> None:
+    text = "- set_env: {name: A, value: a, if: $(env C)}\n- executable: {cmd: x, env: [{name: A, value: own}]}\n"
+    for condition, expected in (("true", ["own", "a"]), ("false", ["own", "user"])):
+        found = launch(text + say("x"), A="user", C=condition)
+        assert [process.environment["A"] for process in found] == expected
+
+
+@pytest.mark.parametrize("name", ["''", "A=B"])
+def test_set_env_refuses_what_is_no_name(launch: Launch, name: str) -> None:
+    with pytest.raises(LaunchFileError, match=r"set_env.*'name' has to be the name of an environment variable"):
+        launch(f"- set_env: {{name: {name}, value: a}}")
+
+
 def test_a_group_is_a_scope_unless_it_says_otherwise(launch: Launch) -> None:
     inside = "[{let: {name: a, value: in}}, {arg: {name: b, default: in}}, {executable: {cmd: $(var a)}}]"
     text = "- let: {name: a, value: out}\n- group: {%s}\n" + say("$(var a) $(var b none)")

@@ -10,6 +10,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from rclpy.executors import Executor
+from rclpy.logging import get_logging_directory
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool, Trigger
 
@@ -26,6 +27,7 @@ from haptic_core.qos import (
 from haptic_core.start.handshake import StartHandshake
 from haptic_core.statistics import RECENT, TickTimes, TimeStatistics
 from haptic_core.status import StatusTopic
+from haptic_core.stop_records import StopRecords, records_directory
 from haptic_core.suite_node import SuiteNode
 from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.device import Device, DeviceError, Reading
@@ -66,6 +68,8 @@ class DeviceNode(SuiteNode):
         self._waited_tick, self._waited_since = -1, 0.0
         self._emergency = ""
         self._flight = FlightRecorder(("callbacks", "device", "publishing", "diagnostics"))
+        directory = records_directory(get_logging_directory())
+        self._stop_records = StopRecords(self.get_fully_qualified_name(), directory, self.get_logger().warning)
         self.create_service(Trigger, "~/emergency_stop", self._on_emergency_stop)
         self.create_subscription(Bool, "emergency_stop", self._on_emergency, display_qos())
         self.create_service(SetBool, "~/pause", self._on_pause)
@@ -147,6 +151,7 @@ class DeviceNode(SuiteNode):
         self.publish_event(TickEvent.KIND_STATE, ending)
         self._status.end("the device is not active")
         self.transport.wait_until_taken(self._topics.tick_publishers())
+        self._stop_records.finish()
 
     def cleanup(self) -> None:
         self._topics.destroy()
@@ -190,6 +195,11 @@ class DeviceNode(SuiteNode):
         if longest is not None:
             self.get_logger().error(f"longest of the last ticks: {longest}")
             detail["longest_tick"] = str(longest)
+        table = self._flight.table(tick=self.tick + 1)
+        file = None if table is None else self._stop_records.save(table, self.tick + 1)
+        if file is not None:
+            self.get_logger().error(f"flight record: {file}")
+            detail["flight_record"] = str(file)
         self.publish_event(TickEvent.KIND_ERROR, detail)
 
     # ---- services for the clock and the hand ----------------------------------------------------
@@ -286,6 +296,7 @@ class DeviceNode(SuiteNode):
         self.begin()
         with contextlib.ExitStack() as realtime:
             if not self._lockstep:
+                self._stop_records.start()
                 realtime.enter_context(awake_cores())
                 for refused in prepare_realtime():
                     self.get_logger().warning(refused)
