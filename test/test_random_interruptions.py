@@ -102,9 +102,7 @@ def test_a_run_that_is_interrupted_at_a_random_time_ends_cleanly(mode: str, tmp_
     assert whole.code == 0, whole.text
     chosen = random.Random(f"{mode} 1")
     for number in range(max(1, COUNT // 2)):
-        after = chosen.uniform(
-            0.0, (0.25, 0.2 * whole.duration, whole.duration)[number % 3]
-        )  # many at its start
+        after = chosen.uniform(0.0, (0.25, 0.2 * whole.duration, whole.duration)[number % 3])  # many at its start
         folder = tmp_path / str(number)
         ended = run(folder, mode, after)
         place = f"{mode}, run {number}, {after:.3f} of {whole.duration:.3f} s: code {ended.code}\n{ended.text}"
