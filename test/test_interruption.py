@@ -168,6 +168,24 @@ def test_a_recorder_that_is_held_up_loses_nothing_in_realtime(start) -> None:
     np.testing.assert_array_equal(ticks, np.arange(len(ticks)))
 
 
+@pytest.mark.realtime
+def test_a_recorder_that_is_stopped_for_longer_than_dds_keeps_a_silent_process_does_not_stop_the_device(start) -> None:
+    """After the 20 s of DDS a removal of the recorder would hold up the device, and what comes later would be lost."""
+    run = start("mode:=realtime", f"period:={PERIOD}", "watchdog_periods:=500", "duration:=3600.0")
+    wait_until(run.is_running)
+    recorder = find_child(run.pid, "recorder")
+    os.kill(recorder, signal.SIGSTOP)
+    time.sleep(26.0)  # 20 s, and the 3 s between two signs of life of a process
+    os.kill(recorder, signal.SIGCONT)
+    size = run.recorded_bytes()
+    wait_until(lambda: run.recorded_bytes() > size + 150_000)
+    run.process.send_signal(signal.SIGINT)
+    assert run.finish() == 130, run.text  # all is there: 26 s are 1300 ticks
+    assert "safe state" not in run.text
+    ticks = Bag(run.directory / "bag").topics["/joystick/device_state"]["tick"]
+    np.testing.assert_array_equal(ticks, np.arange(len(ticks)))
+
+
 @pytest.mark.experiment
 def test_a_silent_source_in_lockstep_ends_the_run_with_its_name(start) -> None:
     run = start(
