@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
+#include <vector>
 
 // How a manifold is made, for shapes apart as for shapes in contact:
 //

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from haptic_core.dds import dds_environment
+from haptic_core.dds import FAST_DDS_PROFILES, LOOPBACK_PROFILES, dds_environment
 from haptic_launch.experiments import share
 from haptic_launch.launch_file import load_launch_file
 
@@ -27,6 +27,12 @@ ENVIRONMENTS: list[dict[str, str]] = [
     {RANGE: "SUBNET", TRANSPORTS: "SHM"},
     {RANGE: "LOCALHOST", PROFILES: "/of/the/user.xml"},
 ]
+
+
+@pytest.mark.parametrize("profile", [FAST_DDS_PROFILES, LOOPBACK_PROFILES], ids=lambda profile: profile.stem)
+def test_the_profiles_of_the_launch_files_are_copies(profile: Path) -> None:
+    """Each package is whole alone, and haptic_core has no share folder for files."""
+    assert (share() / "config/shared/dds" / profile.name).read_bytes() == profile.read_bytes()
 
 
 def settings(environment: dict[str, str]) -> dict[str, Any]:

@@ -90,8 +90,8 @@ class StopRecords:
             file.unlink(missing_ok=True)
         part = path.with_suffix(".part")
         try:
-            with part.open("wb") as file:
-                np.save(file, table)
+            with part.open("wb") as target:
+                np.save(target, table)
             part.replace(path)
         except OSError:
             with contextlib.suppress(OSError):

@@ -8,7 +8,6 @@ namespaces, order). It supports the elements that the suite uses and refuses all
   output, args, param, remap, env, on_exit, respawn, respawn_delay), `executable` (cmd, name, output, env,
   on_exit, respawn, respawn_delay), `include` (file, arg), `push_ros_namespace` (namespace); `if` or `unless` on
   each.
-* `set_env` (name, value; `if` or `unless`).
 * the substitutions of `launch_substitutions`, the parameter types of `launch_parameters`.
 
 Rules of ROS 2 that may surprise, and that this module follows:
@@ -18,7 +17,7 @@ Rules of ROS 2 that may surprise, and that this module follows:
 * A `group` is a scope unless it has `scoped: false`. An `include` is not a scope: its arguments and `let`
   values stay visible after it, and `$(dirname)` is the included file's directory from then on. A `group`
   around it restores the values, but not `$(dirname)`.
-* `set_env` acts on `$(env ...)` and on the processes after it, to the end of the group around it.
+* `set_env` (name, value) acts on `$(env ...)` and on the processes after it, to the end of the group around it.
 * An included file's required arguments have to be given by the `include` itself.
 * Each inline `param` is passed as a parameter file. Its key is the node's full name if the file gives the
   node a name and a namespace, `/**` otherwise; a full name takes precedence over `/**` in any order.
@@ -161,13 +160,8 @@ class LaunchDescription:
         values = dict(arguments or {})
         context = Context(values.copy(), variables, str(_absolute(self.path).parent), share)
         known: dict[str, Argument] = {}
-        evaluation = _Evaluation(
-            context,
-            executable,
-            parameter_directory,
-            known,
-            {name: name for name in (values if given is None else given)},
-        )
+        origins = {name: name for name in (values if given is None else given)}
+        evaluation = _Evaluation(context, executable, parameter_directory, known, origins)
         with located(str(self.path)):
             if self._collect(known, share, variables):
                 check_known(values, known)
@@ -306,7 +300,7 @@ class _Evaluation:
         elif isinstance(element, LetElement):
             self._set(element.name, element.value)
         elif isinstance(element, SetEnvironmentElement):
-            self._set_environment(element)
+            self._set_environment(self._text(element.name), self._text(element.value))
         elif isinstance(element, GroupElement):
             self._group(element)
         elif isinstance(element, IncludeElement):
@@ -357,11 +351,10 @@ class _Evaluation:
             choices = ", ".join(argument.choices)
             raise LaunchFileError(f"argument '{argument.name}' is '{value}' but has to be one of: {choices}")
 
-    def _set_environment(self, element: SetEnvironmentElement) -> None:
-        name = self._text(element.name)
+    def _set_environment(self, name: str, value: str) -> None:
         if not name or "=" in name or "\0" in name:
             raise LaunchFileError(f"attribute 'name' has to be the name of an environment variable, not {name!r}")
-        self.context.environment = {**self.context.environment, name: self._text(element.value)}
+        self.context.environment = {**self.context.environment, name: value}
 
     def _group(self, element: GroupElement) -> None:
         configurations, environment = self.context.configurations.copy(), self.context.environment
