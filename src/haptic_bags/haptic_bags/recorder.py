@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import struct
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -23,7 +21,6 @@ from haptic_bags.bag_writer import BagWriter
 from haptic_bags.bags import parse_event, typestore
 from haptic_core import process
 from haptic_core.cdr import decode_bundle
-from haptic_core.dds import recorder_environment
 from haptic_core.errors import HapticError, InputError
 from haptic_core.process import SPIN_TIMEOUT, stop_requested
 from haptic_core.qos import EVENT_DEPTH, latched_qos, recorder_qos
@@ -338,5 +335,4 @@ def _offered_qos(latched: bool) -> Qos:
 
 def main() -> None:
     """Runs the executable recorder."""
-    os.environ.update(recorder_environment(sys.argv, os.environ))
     process.main(Recorder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -35,6 +36,22 @@ def test_the_profiles_of_the_launch_files_are_copies(profile: Path) -> None:
     assert (share() / "config/shared/dds" / profile.name).read_bytes() == profile.read_bytes()
 
 
+@pytest.mark.parametrize("profile", [FAST_DDS_PROFILES, LOOPBACK_PROFILES], ids=lambda profile: profile.stem)
+def test_a_recorder_s_profile_is_that_of_the_others_but_for_its_lease_and_its_requests(profile: Path) -> None:
+    root = ElementTree.parse(share() / f"config/shared/dds/{profile.stem}_recorder.xml").getroot()
+    space = "{http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles}"
+    (config,) = root.iter(space + "discovery_config")
+    (lease,) = config.iter(space + "leaseDuration")
+    assert [int(part.text or "") for part in lease] == [3600]
+    config.remove(lease)
+    (reader,) = root.iter(space + "data_reader")
+    assert [int(part.text or "") for part in next(reader.iter(space + "heartbeatResponseDelay"))] == [0, 100_000_000]
+    root.remove(reader)
+    one, other = (ElementTree.canonicalize(ElementTree.tostring(r), strip_text=True)
+                  for r in (root, ElementTree.parse(profile).getroot()))  # fmt: skip
+    assert one == other
+
+
 def settings(environment: dict[str, str]) -> dict[str, Any]:
     """The settings of Fast DDS; files by their content, as a package may be installed by copies."""
     found: dict[str, Any] = {name: environment[name] for name in NAMES if environment.get(name)}
@@ -43,25 +60,38 @@ def settings(environment: dict[str, str]) -> dict[str, Any]:
     return found
 
 
-def evaluated(file: Path, mode: str, given: dict[str, str], tmp_path: Path) -> list[dict[str, Any]]:
-    """Settings of all processes that the launch file starts."""
+def evaluated(file: Path, mode: str, given: dict[str, str], tmp_path: Path) -> tuple[dict[str, Any], Any]:
+    """Settings of the recorder, and those of all other processes that the launch file starts."""
     plain = {name: value for name, value in os.environ.items() if name not in NAMES}
     processes = load_launch_file(file).evaluate(
         {"mode": mode}, environment={**plain, "HAPTICS_ROOT": str(ROOT), **given}, parameter_directory=tmp_path
     )
-    return [settings(process.environment) for process in processes]
+    found = {process.name: settings(process.environment) for process in processes}
+    return found.pop("recorder"), list(found.values())
+
+
+def recorders(wanted: dict[str, Any], changed: bool) -> dict[str, Any]:
+    """The recorder's settings beside those of the other processes; changed: in realtime, with the suite's profile."""
+    if not changed:
+        return wanted
+    name = (
+        "fastdds_loopback_recorder.xml" if wanted[PROFILES] == LOOPBACK_PROFILES.read_text() else "fastdds_recorder.xml"
+    )
+    return {**wanted, PROFILES: (share() / "config/shared/dds" / name).read_text()}
 
 
 @pytest.mark.parametrize("given", ENVIRONMENTS, ids=lambda given: "+".join(given) or "nothing")
 @pytest.mark.parametrize("mode", ["lockstep", "realtime"])
 def test_a_launch_file_sets_dds_as_the_command_line_does(mode: str, given: dict[str, str], tmp_path: Path) -> None:
     wanted = settings(dds_environment([f"mode:={mode}"], given))
-    found = evaluated(share() / "launch/friction_impedance.launch.yaml", mode, given, tmp_path)
-    assert len(found) >= 2 and all(each == wanted for each in found)
+    recorder, others = evaluated(share() / "launch/friction_impedance.launch.yaml", mode, given, tmp_path)
+    assert others and all(each == wanted for each in others)
+    assert recorder == recorders(wanted, mode == "realtime" and wanted[PROFILES] != "/of/the/user.xml")
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name.partition(".")[0])
 def test_every_experiment_has_these_settings_for_all_its_processes(file: Path, tmp_path: Path) -> None:
     wanted = settings(dds_environment(["mode:=realtime"], {RANGE: "LOCALHOST"}))
     assert wanted[RANGE] == "SYSTEM_DEFAULT"
-    assert all(each == wanted for each in evaluated(file, "realtime", {RANGE: "LOCALHOST"}, tmp_path))
+    recorder, others = evaluated(file, "realtime", {RANGE: "LOCALHOST"}, tmp_path)
+    assert recorder == recorders(wanted, True) and all(each == wanted for each in others)

@@ -16,11 +16,6 @@ from pathlib import Path
 #: profile of all processes, and its form for realtime on one machine; haptic_bringup has copies for the launch files
 FAST_DDS_PROFILES, LOOPBACK_PROFILES = (Path(__file__).with_name(f"fastdds{what}.xml") for what in ("", "_loopback"))
 
-#: the same two for the recorder in realtime mode: DDS keeps it while it is stopped (see the files)
-RECORDER_PROFILES = {
-    profile: profile.with_name(f"{profile.stem}_recorder.xml") for profile in (FAST_DDS_PROFILES, LOOPBACK_PROFILES)
-}
-
 #: the parameter `mode` in a file of parameters or in an argument
 _REALTIME = re.compile(r"""\bmode["']?:=?\s*["']?realtime\b""")
 
@@ -44,26 +39,6 @@ def dds_environment(arguments: Sequence[str], environment: Mapping[str, str]) ->
         result["FASTRTPS_DEFAULT_PROFILES_FILE"] = str(LOOPBACK_PROFILES)
         result["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SYSTEM_DEFAULT"
     return result
-
-
-def recorder_environment(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Returns the settings of Fast DDS that a recorder adds to its environment before it joins a run.
-
-    Without them DDS removes a recorder that was stopped for 20 s. Meanwhile the device cannot publish, and stops. A
-    recorder that goes on would request all that it missed at once, which makes the nodes late.
-
-    Args:
-        arguments: command line of the recorder.
-        environment: environment of the recorder; a profile in it that is not the suite's is kept.
-    """
-    chosen = Path(environment.get("FASTRTPS_DEFAULT_PROFILES_FILE", ""))
-    if not chosen.is_file() or not _is_realtime(arguments):
-        return {}
-    text = chosen.read_bytes()  # a package may be installed by copies
-    for profile, own in RECORDER_PROFILES.items():
-        if text == profile.read_bytes():
-            return {"FASTRTPS_DEFAULT_PROFILES_FILE": str(own)}
-    return {}
 
 
 def _is_realtime(arguments: Sequence[str]) -> bool:

@@ -7,13 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from haptic_core.dds import (
-    FAST_DDS_PROFILES,
-    LOOPBACK_PROFILES,
-    RECORDER_PROFILES,
-    dds_environment,
-    recorder_environment,
-)
+from haptic_core.dds import FAST_DDS_PROFILES, LOOPBACK_PROFILES, dds_environment
 
 PROFILES, RANGE, TRANSPORTS = (
     "FASTRTPS_DEFAULT_PROFILES_FILE", "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_BUILTIN_TRANSPORTS",
@@ -52,33 +46,6 @@ def test_both_profiles_are_the_same_but_for_the_transport() -> None:
     for part in ("initialAnnouncements", "data_writer"):
         one, other = (next(root.iter(space + part)) for root in (suite, loopback))
         assert ElementTree.tostring(one).split() == ElementTree.tostring(other).split()
-
-
-@pytest.mark.parametrize("profile", RECORDER_PROFILES, ids=lambda profile: profile.stem)
-def test_a_recorder_s_profile_is_that_of_the_others_but_for_its_lease_and_its_requests(profile: Path) -> None:
-    root = ElementTree.parse(RECORDER_PROFILES[profile]).getroot()
-    space = "{http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles}"
-    (config,) = root.iter(space + "discovery_config")
-    (lease,) = config.iter(space + "leaseDuration")
-    assert [int(part.text or "") for part in lease] == [3600]
-    config.remove(lease)
-    (reader,) = root.iter(space + "data_reader")
-    assert [int(part.text or "") for part in next(reader.iter(space + "heartbeatResponseDelay"))] == [0, 100_000_000]
-    root.remove(reader)
-    one, other = (ElementTree.canonicalize(ElementTree.tostring(r), strip_text=True)
-                  for r in (root, ElementTree.parse(profile).getroot()))  # fmt: skip
-    assert one == other
-
-
-def test_a_realtime_recorder_takes_its_profile_unless_the_user_chose_another(tmp_path: Path) -> None:
-    realtime, copy = ["recorder", "--ros-args", "-p", "mode:=realtime"], tmp_path / "copy.xml"
-    copy.write_bytes(LOOPBACK_PROFILES.read_bytes())
-    for given, profile in ((SUITE, FAST_DDS_PROFILES), (LOOPBACK, LOOPBACK_PROFILES), (copy, LOOPBACK_PROFILES)):
-        assert recorder_environment(realtime, {PROFILES: str(given)}) == {PROFILES: str(RECORDER_PROFILES[profile])}
-    own = tmp_path / "own.xml"
-    own.write_text("<profiles/>")
-    assert recorder_environment(realtime, {PROFILES: str(own)}) == recorder_environment(realtime, {}) == {}
-    assert recorder_environment(["recorder"], {PROFILES: SUITE}) == {}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,6 @@ from launch.events import Shutdown
 from launch.events.process import ProcessExited
 from launch.launch_description_sources import AnyLaunchDescriptionSource
 
-from haptic_core.dds import dds_environment
 from haptic_launch.processes import VIEWERS
 from launch import LaunchContext, LaunchDescription, LaunchService
 
@@ -26,7 +24,6 @@ def run_launch_file(path: Path, arguments: Mapping[str, str]) -> int:
         0; 1 if a node failed or the file could not be evaluated; 130 after Ctrl-C.
     """
     state = {"code": 0}
-    os.environ.update(dds_environment([f"mode:={arguments.get('mode', 'lockstep')}"], os.environ))  # for all processes
 
     def on_exit(event: ProcessExited, context: LaunchContext) -> Any:
         if event.returncode == 0 or (context.is_shutdown and event.returncode in (-2, 130)):
