@@ -131,11 +131,12 @@ def _claims(claims: Claims, numbers: dict[str, Numbers]) -> None:
         "mm beside the holder's",
         entry.inserted and entry.lift > LIFTED,
     )
-    claims.say(
+    claims.at_least(
         "The fingers bend round what they grip (caging).",
-        f"the ends of a wall's contact zone lead its middle by {1e3 * entry.caging:.2f} mm (more than "
-        f"{1e3 * CAGED:g} mm), with {entry.grip_force:.1f} N per finger",
-        entry.caging > CAGED,
+        1e3 * entry.caging,
+        1e3 * CAGED,
+        "mm",
+        about=f"with {entry.grip_force:.1f} N per finger the ends of a wall's contact zone lead its middle by",
     )
     claims.say(
         "The mean time of a step is 24.5 ms, on the authors' computer; fast enough for interactive teleoperation.",
