@@ -82,7 +82,7 @@ NODES, MOMENTUM, BOX, BALL, FIXED, VIBRATES, DEPTH, BLOCK, TOP, CHANGES, ENERGY,
     "Nor is it then deeper",
     "Sticking and sliding",
     "The delayed edges generate no energy",
-    "A wall that takes bodies for fixed",
+    "A wall that treats bodies as fixed",
 )
 
 

@@ -129,7 +129,7 @@ def _claims(claims: Claims, name: str, run: GuidedRun, n: RunNumbers, bag: Bag) 
     if run.mode == "lockstep" and not bag.parameters("device")["command_delay_ticks"]:
         same = {"reference [m]": split.motion, "contact [N]": split.contact, "friction [N]": split.friction}
         same["bodies [m]"] = max(split.bodies)
-        reference = "a single-process reference that takes contact and friction of the previous tick"
+        reference = "the single-process reference that takes contact and friction of the previous tick"
         claims.identical(f"The nodes are identical to {reference} ({name}).", same)
     claims.below(
         f"The tool stays on its guide while it is pressed and pushes ({name}).",

@@ -249,7 +249,7 @@ def _claims(claims: Claims, name: str, walls: WallRun, n: Numbers, friction: Map
     when = "of the previous tick" if late else "of the same tick"
     if walls.mode == "lockstep" and not walls.delay:
         claims.identical(
-            f"The nodes are identical to a single-process reference that takes the normal force {when} ({name}).",
+            f"The nodes are identical to the single-process reference that takes the normal force {when} ({name}).",
             {"tool [m]": split.motion, "friction [N]": split.friction},
         )
     sliding, lean, chatter = n.coefficient, n.lean, n.chatter
