@@ -1,6 +1,6 @@
 """Ctrl-C at any time of a run ends it without a traceback or a process; what it recorded has a report or one line.
 
-`HAPTICS_INTERRUPTIONS` is the number of runs that are interrupted (12), half of them in lockstep and half in realtime.
+`HAPTICS_INTERRUPTIONS` is the number of runs that are interrupted (8), half of them in lockstep and half in realtime.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from haptic_core.errors import HapticError
 from haptic_experiments.report import write_report
 
 SCRIPT = Path(__file__).parents[1] / "haptics"
-COUNT = int(os.environ.get("HAPTICS_INTERRUPTIONS", "12"))
+COUNT = int(os.environ.get("HAPTICS_INTERRUPTIONS", "8"))
 #: arguments of the run: also a slow machine that does other work keeps the clock
 WORDS = {
     "lockstep": ("duration:=1.0", "command_delay_ticks:=0"),
