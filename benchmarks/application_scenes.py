@@ -33,7 +33,7 @@ class OwnSimulation:
         self.simulator.step()
 
     def coordinate(self, tree: str, joint: str) -> float:
-        """Of a joint, m or rad."""
+        """Returns the position of a joint [m or rad]."""
         return self.simulator.joint(f"{tree}/{joint}").position
 
 
@@ -189,7 +189,7 @@ class PushedFinger:
 
     @property
     def start(self) -> np.ndarray:
-        """Of the rod (3,), m: it touches the wall."""
+        """Position of the rod that touches the wall [m], shape (3,)."""
         return np.array([self.place, -self.radius, 0.0])
 
     @property
@@ -205,7 +205,7 @@ class PushedFinger:
         return front[[np.lexsort((np.abs(z), np.abs(x - at)))[0] for at in (self.place, self.finger.length)]]
 
     def figures(self, positions: np.ndarray) -> list[str]:
-        """How far they have moved, from the positions (n, 3) of all vertices, m."""
+        """Formats the displacements of the watched vertices [mm], given the positions (n, 3) of all vertices [m]."""
         moved = (positions - self.mesh.vertices)[self.watched, 1]
         return [f"{1e3 * y:.3f}" for y in moved]
 

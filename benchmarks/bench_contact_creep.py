@@ -48,7 +48,7 @@ class Ours:
         return np.hstack(self.simulator.body_states()[2:])[self._first :]
 
     def residual(self) -> float:
-        """Of one further step."""
+        """Returns the residual of one further step."""
         centre, before = self.poses()[:, :3], self._velocities()
         self.step()
         impulse, report = np.zeros((len(centre), 6)), self.simulator.contacts

@@ -152,7 +152,7 @@ def findings(text: Text) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.text.splitlines() if text.fields else (), text.line):
         if re.fullmatch(r" *\w+:", line) or not line.strip():
             inside = _SECTION.match(line) is not None
-        elif inside and (field := _FIELD.match(line)) and field[2] in FRAGMENTS:
+        elif inside and (field := _FIELD.match(line)) and field[2].lower() in FRAGMENTS:
             yield number, f"field without subject: {field[0].strip()} ..."
 
 

@@ -120,7 +120,7 @@ def test_jacobians_on_paths_are_dense_ones_without_their_zeros(seed: int) -> Non
 
 @njit
 def is_branched(w: Any) -> bool:
-    """Whether the factor of the first clique's island has the zeros of its branches."""
+    """Returns whether the factor of the first clique's island has the zeros of its branches."""
     return bool(w.island_branched[w.clique_island[0]] != 0)
 
 

@@ -125,7 +125,7 @@ def test_patch_a_uniform_stretch_is_in_balance_inside_and_has_the_stress_of_hook
 
 
 def tip_stiffness(n: int, nu: float) -> float:
-    """Of a cantilever of 5 x 1 x 1 (cm) with n cells across, over Timoshenko's."""
+    """Returns the stiffness of a cantilever of 5 x 1 x 1 cm with n cells across, over Timoshenko's."""
     elasticity, h, length = Elasticity(1e6, nu), 0.01, 0.05
     mesh = block((5 * n, n, n), (length, h, h))
     free = np.repeat(mesh.vertices[:, 0] > 1e-9, 3)

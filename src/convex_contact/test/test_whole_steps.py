@@ -106,7 +106,7 @@ def both(constraint_without_rows: Any) -> Both:
 
 @pytest.fixture
 def statuses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """What the compiled calls of all steps return."""
+    """Returns the statuses of the compiled calls of all steps."""
     original, found = simulator_module.make_step, []
 
     def noted(*arguments: Any) -> int:

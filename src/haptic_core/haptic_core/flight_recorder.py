@@ -202,17 +202,12 @@ class FlightRecorder:
             last: number of ticks to compare.
             tick: number of the tick that has not ended, which is then compared, too.
         """
-        n = min(self._count, len(self._rows))
-        order = np.arange(self._count - min(n, last), self._count) % len(self._rows)
-        rows = self._rows[order]
-        if tick is not None and self._on:
-            rows = np.vstack([rows, self._row(tick, self._counters())])
-        if not len(rows):
+        table = self._entries(tick)
+        if table is None:
             return None
-        phases = slice(1, 1 + len(self._names))
-        longest: Any = rows[np.argmax(rows[:, phases].sum(axis=1))]
-        usual = np.median(self._rows[:n, phases] if n else rows[:, phases], axis=0)
-        return _tick_record(self._names, longest, usual)
+        unfinished = int(tick is not None and self._on)
+        ended = table[: len(table) - unfinished]
+        return _longest(table[max(0, len(ended) - last) :], ended if len(ended) else table)
 
     def table(self, tick: int | None = None) -> np.ndarray | None:
         """Copies the recorded ticks; None outside the context or if there are none.
@@ -224,11 +219,13 @@ class FlightRecorder:
             Structured array with one entry for each tick in order: tick, durations of the phases by name [ns] and
             the counters of `TickRecord`.
         """
-        if not self._on:
-            return None
+        return self._entries(tick) if self._on else None
+
+    def _entries(self, tick: int | None) -> np.ndarray | None:
+        """Copies the recorded ticks, also after the end of the context; the arguments are those of `table`."""
         n = min(self._count, len(self._rows))
         rows = self._rows[np.arange(self._count - n, self._count) % len(self._rows)]
-        if tick is not None:
+        if tick is not None and self._on:
             rows = np.vstack([rows, self._row(tick, self._counters())])
         if not len(rows):
             return None
@@ -238,20 +235,16 @@ class FlightRecorder:
 
 def longest_tick(table: np.ndarray, last: int = 64) -> TickRecord:
     """Returns the longest of the last ticks of a `FlightRecorder.table` that is not empty."""
-    names = tuple(name for name in table.dtype.names or () if name not in ("tick", *_COUNTERS))
-    rows = np.column_stack([table[name] for name in ("tick", *names, *_COUNTERS)])
-    phases = slice(1, 1 + len(names))
-    recent = rows[-last:]
-    longest: Any = recent[np.argmax(recent[:, phases].sum(axis=1))]
-    return _tick_record(names, longest, np.median(rows[:, phases], axis=0))
+    return _longest(table[-last:], table)
 
 
-def _tick_record(names: Sequence[str], row: Any, usual: np.ndarray) -> TickRecord:
-    """Makes the record of a row: tick, phases, counters."""
-    phases = slice(1, 1 + len(names))
+def _longest(recent: np.ndarray, usual: np.ndarray) -> TickRecord:
+    """Returns the longest of recent ticks, with the medians of the phases of usual ones."""
+    names = tuple(name for name in recent.dtype.names or () if name not in ("tick", *_COUNTERS))
+    row: Any = recent[np.argmax(sum(recent[name] for name in names))]
     return TickRecord(
-        int(row[0]),
-        dict(zip(names, map(int, row[phases]), strict=True)),
-        dict(zip(names, usual.tolist(), strict=True)),
-        *map(int, row[phases.stop :]),
+        int(row["tick"]),
+        {name: int(row[name]) for name in names},
+        {name: float(np.median(usual[name])) for name in names},
+        *(int(row[name]) for name in _COUNTERS),
     )

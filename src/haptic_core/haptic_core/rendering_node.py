@@ -360,8 +360,7 @@ class RenderingNode(SuiteNode):
             longest = self._flight.longest()
             if status != DeviceState.STATUS_OK and longest is not None:
                 self.get_logger().error(f"the device has stopped; longest of the last ticks: {longest}")
-                table = self._flight.table()
-                if table is not None and (file := self._stop_records.save(table, self.tick)):
+                if file := self._stop_records.save(self._flight.table(), self.tick):
                     self.get_logger().error(f"flight record: {file}")
 
     def _check_answer(self) -> None:

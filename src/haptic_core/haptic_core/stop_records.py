@@ -49,17 +49,17 @@ class StopRecords:
         self._thread = threading.Thread(target=self._run, name="stop_records", daemon=True)
         self._thread.start()
 
-    def save(self, table: np.ndarray, tick: int) -> Path | None:
+    def save(self, table: np.ndarray | None, tick: int) -> Path | None:
         """Hands a table over to the thread.
 
         Args:
-            table: table of a flight recorder; it must not change later.
+            table: table of a flight recorder; it must not change later. None: there is none.
             tick: tick of the stop, for the name of the file.
 
         Returns:
-            Path of the file; None if the thread is not running, or still writes the last file.
+            Path of the file; None if there is no table, or the thread is not running or still writes the last file.
         """
-        if self._thread is None or not self._idle.is_set():
+        if table is None or self._thread is None or not self._idle.is_set():
             return None
         path = self._directory / f"{self._name}-tick-{tick}.npy"
         self._idle.clear()

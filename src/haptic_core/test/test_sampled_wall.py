@@ -75,7 +75,7 @@ def test_the_controller_does_nothing_at_passive_walls(damping: float) -> None:
 @pytest.mark.parametrize("damping", [-0.5, 0.0, 1.0])
 @pytest.mark.parametrize("times", [1.25, 2.0, 4.0])
 def test_the_controller_brings_a_mass_to_rest_that_an_active_wall_keeps_bouncing(damping: float, times: float) -> None:
-    """Of b four fifths are counted; the last fifth takes the rest of the energy."""
+    """The controller counts on four fifths of b; the last fifth dissipates the rest of the energy."""
     wall = Wall(times * 2.0 * (b + damping) / T, damping, b, T)
     assert not is_stable(wall, MASS)
     rule = PassivityRule(T, control=True, device_damping=0.8 * b, largest_damping=20.0, largest_force=2.0)

@@ -1,4 +1,4 @@
-"""An experiment in one process, without ROS: device, hand and renderers, stepped in lockstep.
+"""Single-process graph of an experiment, without ROS: device, hand and renderers, stepped in lockstep.
 
     done = graph.run("friction_impedance", {"duration": "2.0"})     # as a launch file describes it
     done = graph.of_bag(bag).run(ticks)                             # with the parameters of a recorded run

@@ -70,7 +70,7 @@ class Study:
     Attributes:
         title: Title for readers.
         paper: Paper and figures that it repeats.
-        summary: What it computes, in a sentence or two.
+        summary: result of the study, in a sentence or two.
         settings: Model of its arguments, with defaults and descriptions.
         tasks: Function that makes the tasks by name from the settings. It may raise ValueError about the settings.
         report: Function that makes the report from the settings, the results by name, and the run's directory.

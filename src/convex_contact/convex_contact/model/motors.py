@@ -199,10 +199,10 @@ def add_motor(world: World, tree: int | None, name: str, values: dict[str, Any])
     """Adds a motor of a ball joint, or of a hinge or a slide between bodies; see :meth:`World.actuate_joint`.
 
     Args:
-        world: Theirs.
-        tree: Number of the tree; None: the joint is one between bodies.
-        name: Of the joint.
-        values: Of the controller.
+        world: the world of the joint.
+        tree: number of the tree; None: the joint is one between bodies.
+        name: name of the joint.
+        values: fields of the controller, by name.
 
     Raises:
         WorldError: There is no such joint, it has a motor, or a value is wrong; nothing is added.

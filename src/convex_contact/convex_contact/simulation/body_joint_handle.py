@@ -17,7 +17,7 @@ from convex_contact.model.world import WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.body_placement import can_be_placed, set_body_state
 from convex_contact.simulation.dynamics import WorldDynamics
-from convex_contact.simulation.joint import Joint, full_name, read_only, unit_quaternion
+from convex_contact.simulation.joint import POSITIONS, Joint, full_name, read_only, unit_quaternion
 
 
 def started_joints(controllers: Iterable[Any]) -> dict[str, StartedJoint]:
@@ -33,9 +33,9 @@ def find_joint(
 
     Args:
         d: The world in motion.
-        laws: Gives the joint laws of the simulator, which a reset makes anew.
-        controllers: Gives its controllers, likewise.
-        name: As of :meth:`~convex_contact.Simulator.joint`.
+        laws: returns the joint laws of the simulator, which a reset makes anew.
+        controllers: returns the controllers of the simulator, which a reset makes anew.
+        name: name as in :meth:`~convex_contact.Simulator.joint`.
 
     Raises:
         WorldError: There is no such joint, or several.
@@ -68,9 +68,9 @@ class BodyJointHandle(Joint):
 
     Args:
         dynamics: The world in motion.
-        laws: Gives the joint laws of the simulator and those of its motors, which a reset makes anew.
-        controllers: Gives its controllers, likewise.
-        name: Of the joint.
+        laws: returns the joint laws of the simulator and those of its motors, which a reset makes anew.
+        controllers: returns the controllers of the simulator, which a reset makes anew.
+        name: name of the joint.
 
     Attributes:
         name: As given.
@@ -112,8 +112,7 @@ class BodyJointHandle(Joint):
     def position(self, value: Any) -> None:
         where, rate = f"{self.name}: position", self.velocity
         if self.kind == "ball":
-            expected = "4 finite numbers, a quaternion (x, y, z, w)"
-            given = checks.array(where, value, (4,), expected=expected, error=WorldError)
+            given = self._numbers(where, value, 4, POSITIONS["ball"])
             self._move(where, pin.Quaternion(unit_quaternion(given, where)).matrix(), rate)
         else:
             self._move(where, checks.number(where, value, above=0.0 if self.kind == "distance" else None), rate)

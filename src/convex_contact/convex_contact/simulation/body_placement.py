@@ -82,12 +82,12 @@ def set_body_state(
         a.v[a.tree_v[tree] :][:6] = twist
         return
     moves = position is not None or orientation is not None
-    turns_or_moves = orientation is not None or velocity is not None or angular_velocity is not None
+    changes_twist = orientation is not None or velocity is not None or angular_velocity is not None
     _set_root(
         d, described.tree, joint,
         position=p + lever if moves else None,
         orientation=None if orientation is None else o,
-        twist=twist if turns_or_moves else None,  # it is along the axes of the link, which an orientation turns
+        twist=twist if changes_twist else None,  # along the axes of the link, which rotate with it
         rotation=rotation,
     )  # fmt: skip
 
@@ -96,16 +96,16 @@ def _set_root(
     d: WorldDynamics, tree: int, number: int, *, position: np.ndarray | None, orientation: np.ndarray | None,
     twist: np.ndarray | None, rotation: np.ndarray,
 ) -> None:  # fmt: skip
-    """Writes coordinates and velocities of a free joint; what is None stays.
+    """Writes coordinates and velocities of a free joint; values that are None do not change.
 
     Args:
-        d: The world in motion.
-        tree: Number of the tree.
-        number: Of the joint, see :func:`floating_joint`.
-        position: Of the origin of the link's pose in the world (3,), m.
-        orientation: Of the link in the world, unit quaternion (x, y, z, w).
-        twist: [linear; angular] of that origin (6,), world.
-        rotation: Of the link in the world (3, 3).
+        d: the world in motion.
+        tree: number of the tree.
+        number: number of the joint, see :func:`floating_joint`.
+        position: position of the origin of the link's pose in the world [m], shape (3,).
+        orientation: orientation of the link in the world, unit quaternion (x, y, z, w).
+        twist: [linear; angular] of that origin in the world, shape (6,).
+        rotation: rotation of the link in the world, shape (3, 3).
     """
     a, model = d.arrays, d.world.trees[tree].model.model
     joint, is_split = model.joints[number], model.joints[number].nv == 3
@@ -117,8 +117,8 @@ def _set_root(
     if position is not None:
         a.q[q : q + 3] = base.rotation.T @ (position - base.translation)
     if orientation is not None:
-        turned = pin.Quaternion(base.rotation).conjugate() * pin.Quaternion(Pose(orientation=orientation).rotation)
-        a.q[q + 3 : q + 7] = orientation if (base.rotation == np.eye(3)).all() else turned.coeffs()
+        relative = pin.Quaternion(base.rotation).conjugate() * pin.Quaternion(Pose(orientation=orientation).rotation)
+        a.q[q + 3 : q + 7] = orientation if (base.rotation == np.eye(3)).all() else relative.coeffs()
     if twist is not None:
         a.v[v : v + 3] = (base.rotation if is_split else rotation).T @ twist[:3]
         a.v[v + 3 : v + 6] = rotation.T @ twist[3:]

@@ -17,8 +17,8 @@ from convex_contact.simulation.joint_limits import position_limits
 
 #: kinds of joints with several velocities, by the names of Pinocchio
 _SEVERAL = {"JointModelSpherical": "ball", "JointModelPlanar": "planar", "JointModelFreeFlyer": "free"}
-#: what the position of a kind consists of
-_POSITIONS = {
+#: numbers of the position by kind of joint, for messages
+POSITIONS = {
     "ball": "4 finite numbers, a quaternion (x, y, z, w)",
     "planar": "3 finite numbers x, y, angle",
     "free": "7 finite numbers, position and quaternion (x, y, z, w)",
@@ -160,7 +160,7 @@ class Joint:
             x = checks.number(where, value)
             q[i : i + self._nq] = x if self._nq == 1 else (math.cos(x), math.sin(x))
             return
-        given = self._numbers(where, value, 3 if self.kind == "planar" else self._nq, _POSITIONS[self.kind])
+        given = self._numbers(where, value, 3 if self.kind == "planar" else self._nq, POSITIONS[self.kind])
         if self.kind == "planar":
             q[i : i + 4] = given[0], given[1], math.cos(given[2]), math.sin(given[2])
         else:

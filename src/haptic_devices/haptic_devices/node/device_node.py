@@ -195,9 +195,7 @@ class DeviceNode(SuiteNode):
         if longest is not None:
             self.get_logger().error(f"longest of the last ticks: {longest}")
             detail["longest_tick"] = str(longest)
-        table = self._flight.table(tick=self.tick + 1)
-        file = None if table is None else self._stop_records.save(table, self.tick + 1)
-        if file is not None:
+        if file := self._stop_records.save(self._flight.table(tick=self.tick + 1), self.tick + 1):
             self.get_logger().error(f"flight record: {file}")
             detail["flight_record"] = str(file)
         self.publish_event(TickEvent.KIND_ERROR, detail)

@@ -1,8 +1,8 @@
 """Report of the guided tool: constraint, contact and friction node on an admittance display.
 
-The run is compared with the same physics in one process: the same display and hand, the tool and the bodies that it
-pushes in one convex problem (`kit.guided_world`), without delay. It is also compared with the in-process graph of the
-three nodes; the difference of that graph from the run is the effect of the messages.
+The run is compared with a single-process reference of the same physics: the same display and hand, the tool and the
+bodies that it pushes in one convex problem (`kit.guided_world`), without delay. It is also compared with the in-process
+graph of the three nodes; the difference of that graph from the run is the effect of the messages.
 """
 
 from __future__ import annotations

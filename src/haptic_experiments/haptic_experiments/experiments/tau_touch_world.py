@@ -1,4 +1,4 @@
-"""Report of the TAU's tip among bodies: contact, wall and friction node beside one process, and an implicit step.
+"""Report of the TAU's tip among bodies: three nodes, a single-process reference and an implicit step.
 
 `kit.touch_process` computes the references. Rows are ticks; forces act from a row's time on for one period.
 """
