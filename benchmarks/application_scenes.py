@@ -169,7 +169,7 @@ class PushedFinger:
         elasticity: The material inside; the paper's.
         place: Of the rod along the finger, m.
         radius: Of the rod (as in `pusher.urdf`), m.
-        reach: How far from the rod's middle, along the finger, vertices can touch it here, m.
+        reach: distance from the rod's middle, along the finger, within which vertices can touch it here [m].
         stiffness: Of a vertex against the rod here, N/m; in Drake the rod has a hydroelastic modulus.
         friction: -.
         force: Effort limit of the motor that pushes, N.

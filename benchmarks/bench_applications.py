@@ -28,7 +28,7 @@ class Case:
     """A scene with steps.
 
     Attributes:
-        words: What it is.
+        words: description of the scene.
         scene: One of `application_scenes`.
         period: dt, s.
         steps: That are timed.

@@ -39,7 +39,7 @@ class DrakeSimulation:
     """A scene in Drake.
 
     Args:
-        scene: What to build.
+        scene: scene to build.
         period: T [s].
         approximation: Of Drake's discrete contact.
         corners: Boxes are spheres at their corners.

@@ -19,7 +19,7 @@ class MujocoSimulation:
     """A scene in MuJoCo.
 
     Args:
-        scene: What to build.
+        scene: scene to build.
         period: T [s].
         contact: Attributes of every geom.
         options: Attributes of <option>.

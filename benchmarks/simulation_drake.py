@@ -48,7 +48,7 @@ class Simulation:
     """A scene in Drake.
 
     Args:
-        scene: What to build.
+        scene: scene to build.
         setting: Options: `approximation` of discrete contact, or `scheme` of integration.
     """
 

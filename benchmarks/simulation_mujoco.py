@@ -29,7 +29,7 @@ class Simulation:
     """A scene in MuJoCo.
 
     Args:
-        scene: What to build.
+        scene: scene to build.
         setting: Options: `contact`, attributes of all geoms; `option`, attributes of <option>; `direct`.
     """
 

@@ -16,7 +16,7 @@ class Simulation:
     """A scene in this suite.
 
     Args:
-        scene: What to build.
+        scene: scene to build.
         setting: Options: those of `Simulator`.
     """
 

@@ -35,7 +35,7 @@ class Body(Item):
         principal: Principal moments of a hull (3,), kg m^2.
         velocity: At the start (3,), m/s, world.
         friction: Of its surface where engines take the harmonic mean of two (this suite, Drake); None: the scene's.
-        larger_friction: Where they take the larger of two (MuJoCo); None: the scene's.
+        larger_friction: coefficient for engines that take the larger of two (MuJoCo); None: the scene's.
     """
 
     points: np.ndarray | None = None

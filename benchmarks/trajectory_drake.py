@@ -24,8 +24,8 @@ class DrakePush(DrakeSimulation):
     """The same masses, lengths, limits and contacts, Lagged.
 
     Args:
-        stiffness: Combined, of all pairs, N/m.
-        friction: Likewise.
+        stiffness: combined stiffness of all pairs [N/m].
+        friction: combined friction coefficient of all pairs.
     """
 
     def __init__(self, stiffness: float = 2e3, friction: float = 0.5) -> None:

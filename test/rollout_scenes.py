@@ -33,7 +33,7 @@ class Scene:
     """A world with changes of its parameters, simulated.
 
     Attributes:
-        steps: How many.
+        steps: number of steps.
     """
 
     def __init__(
@@ -177,12 +177,12 @@ def check(
     """All parameters of a scene: forward against differences, adjoint against forward.
 
     Args:
-        scene: What moves.
+        scene: scene that moves.
         tolerance: Relative error; a central difference has the errors h^2 x''' / 6 and eps |x| / h.
         h: Step.
         least: Size of a sensitivity below which its error is taken absolutely: rounding, 1e-13 over h.
         skip: Kinds of parameters that are left out.
-        moves: How many parameters must change the motion.
+        moves: number of parameters that must change the motion.
     """
     random = np.random.default_rng(5)
     r = scene.rollout()

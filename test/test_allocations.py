@@ -21,7 +21,7 @@ def kept(made: graph.Graph, *, measured: bool = False) -> tuple[int, int]:
 
     Args:
         made: At its start.
-        measured: What the graph itself notes in each tick counts, too.
+        measured: whether the graph's own records of each tick count, too.
     """
     reading = made.restart()
     gc.collect()
