@@ -47,6 +47,7 @@ def empty_contacts(capacity: int, width: int) -> ContactArrays:
         "bias": (n, 3, float), "v_n0": (n, float), "anchor": (n, 2, 3, float),
         "stiffness": (n, float), "dissipation": (n, float), "relaxation_time": (n, float), "friction": (n, float),
         "friction_tensor": (n, 3, float), "torsional_friction": (n, float), "area": (n, float),
+        "elastic_start": (n, 2, float), "elastic": (n, 2, float),
     }  # fmt: skip
     return ContactArrays(**{name: np.zeros(shape[:-1], dtype=shape[-1]) for name, shape in shapes.items()})
 

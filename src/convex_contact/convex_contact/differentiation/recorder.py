@@ -53,7 +53,7 @@ class Recorder:
         a = d.arrays
         start_q, start = a.q.copy(), a.v.copy()
         fixed_poses = a.body_pose[self._prescribed]
-        elastic_before, time = simulator._elastic, d.time
+        time = d.time
         simulator.step()
         if self._trees:
             write_jacobians(a.record)
@@ -84,7 +84,7 @@ class Recorder:
                 mass_hessian[t, : len(by_q), : len(by_q), : len(by_q)] = by_q
         H = a.A.copy()
         near_rigid = add_joint_rows(joints, time, r.period, velocity, a.tree_v, a.A, H, R_q, mass_by_q)
-        contacts, blocks = self._contacts(poses, start, velocity, elastic_before, link_hessian, mass_hessian)
+        contacts, blocks = self._contacts(poses, start, velocity, link_hessian, mass_hessian)
         matrices: list[Any] = []
         tree_of = contacts.tree
         for own, contact in ((R_q, blocks[0]), (R_v, blocks[1]), (H, blocks[2]), (E, None), (K, None)):
@@ -115,7 +115,6 @@ class Recorder:
         poses: np.ndarray,
         start: np.ndarray,
         velocity: np.ndarray,
-        elastic_before: np.ndarray,
         link_hessian: np.ndarray,
         mass_hessian: np.ndarray,
     ) -> tuple[ContactTape, tuple[np.ndarray, ...]]:
@@ -133,10 +132,10 @@ class Recorder:
         if m:
             differentiate(a.record, poses, c.record, wanted, geometry)
         if r._elastoplastic:
-            elastic = simulator._elastic_start
-            known = np.flatnonzero((c.previous[:n] >= 0) & (len(elastic_before) > 0))
+            elastic = c.elastic_start[:n]
+            known = np.flatnonzero(c.previous[:n] >= 0)
             k = c.previous[known]
-            memory[known, :3] = np.einsum("ni,nij->nj", elastic_before[k], old.frame[k, :2])
+            memory[known, :3] = np.einsum("ni,nij->nj", old.elastic[k], old.frame[k, :2])
             memory[known, 3:] = old.frame[k, 2]
         out = new_derivatives(m, width, with_mobility=self._with_w, with_memory=r._elastoplastic)
         if m:

@@ -168,6 +168,13 @@ CONTACT_TABLE = (
     Field("friction", "(n,)", "-", "combined mu in this step; 1 where friction_tensor is not the identity"),
     Field("friction_tensor", "(n, 3)", "-", "M11, M12, M22 along t1, t2; the identity without grooves"),
     Field("torsional_friction", "(n,)", "m", "largest torque about n per normal force"),
+    Field(
+        "elastic_start",
+        "(n, 2)",
+        "m",
+        "elastic displacement along t1, t2 at the start of the step; 0 but in lagged_elastoplastic",
+    ),
+    Field("elastic", "(n, 2)", "m", "the same at the end of the step"),
     Field("area", "(n,)", "m^2", "of a face of a hydroelastic contact surface; 0: a point"),
     Field("anchor", "(n, 2, 3)", "m", "the point in the poses of the two bodies"),
     Field("previous", "(n,)", "-", "the same contact in the list of the step before; -1: new"),

@@ -207,14 +207,24 @@ class JointActuator:
             raise ValueError("velocity_limit: expected inf, as when the simulator was made, got a limit")
         object.__setattr__(self, name, value)
         if shared is not None and name in self._NUMBERS:
-            shared[self._NUMBERS.index(name)] = math.nan if callable(value) else value
+            self._share(name, value)
 
-    def share(self, numbers: np.ndarray) -> None:
-        """Keeps gains, targets, feedforward and limits in an array (7,) as well; functions of time are NaN there."""
-        object.__setattr__(self, "_shared", numbers)
-        for i, name in enumerate(self._NUMBERS):
-            value = getattr(self, name)
-            numbers[i] = math.nan if callable(value) else value
+    def share(self, number: int, numbers: np.ndarray, timed: set[tuple[int, str]]) -> None:
+        """Keeps gains, targets, feedforward and limits in an array (7,) as well.
+
+        Args:
+            number: number of the motor in its simulator.
+            numbers: output, and kept up to date: the values; NaN for functions of time.
+            timed: output, and kept up to date: the functions of time, by the motor's number and the attribute's name.
+        """
+        object.__setattr__(self, "_shared", (number, numbers, timed))
+        for name in self._NUMBERS:
+            self._share(name, getattr(self, name))
+
+    def _share(self, name: str, value: Any) -> None:
+        number, numbers, timed = self.__dict__["_shared"]
+        numbers[self._NUMBERS.index(name)] = math.nan if callable(value) else value
+        (timed.add if callable(value) else timed.discard)((number, name))
 
     def _checked(self, name: str, value: Any) -> Any:
         if name in self._LOWEST:

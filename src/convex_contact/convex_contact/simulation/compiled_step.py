@@ -25,7 +25,7 @@ from convex_contact.solver import newton
 from convex_contact.solver.borrowed import Record, borrow
 from convex_contact.solver.branches import branches_of, copy_branches, side_of
 from convex_contact.solver.solver import convergence_error
-from convex_contact.solver.workspace import TermInputs, inputs, outputs, reserve
+from convex_contact.solver.workspace import TermInputs, inputs, reserve
 from haptic_files.moved_modules import renamed
 
 if TYPE_CHECKING:
@@ -51,24 +51,37 @@ class StepRecord(Record):
 structref.define_proxy(
     StepRecord,
     StepType,
-    ["world", "contacts", "old", "joints", "workspace", "stiffness_t", "damping_t", "speculative", "linear"],
+    [
+        "world",
+        "contacts",
+        "old",
+        "joints",
+        "workspace",
+        "stiffness_t",
+        "damping_t",
+        "elastoplastic",
+        "speculative",
+        "linear",
+    ],
 )
 
 
 @njit(cache=True)
 def _step_record(
     world: WorldRecord, contacts: ContactRecord, old: ContactRecord, joints: JointRowRecord | None, workspace: Any,
-    stiffness_t: float, damping_t: float, speculative: bool, linear: bool,
+    stiffness_t: float, damping_t: float, elastoplastic: bool, speculative: bool, linear: bool,
 ) -> StepRecord:  # fmt: skip
-    return StepRecord(world, contacts, old, joints, workspace, stiffness_t, damping_t, speculative, linear)
+    return StepRecord(
+        world, contacts, old, joints, workspace, stiffness_t, damping_t, elastoplastic, speculative, linear
+    )
 
 
 class StepRecords:
     """Last records of a simulator's steps. Lists of contacts alternate, and so do workspaces of steps with an accuracy.
 
     Args:
-        constants: tangential stiffness and damping, whether contacts are speculative, whether quaternions are
-            integrated linearly.
+        constants: tangential stiffness and damping, whether contacts have elastic displacements and are speculative,
+            whether quaternions are integrated linearly.
     """
 
     def __init__(self, *constants: Any) -> None:
@@ -84,33 +97,28 @@ class StepRecords:
         self._made = [((world, contacts, old, joints, workspace), record), *self._made[: KEPT_RECORDS - 1]]
         return record
 
-    def advance(
-        self, d: WorldDynamics, joints: Any, workspace: Any, elastic: np.ndarray, approximation: str, count: int
-    ) -> int:
-        """Makes whole steps in one call, up to the first that needs Python; returns their number.
+    def advance(self, d: WorldDynamics, joints: Any, workspace: Any, approximation: str, count: int) -> None:
+        """Makes whole steps, in one call if all contacts find room.
 
         Raises:
             ConvergenceError: a step failed; the steps before it are made.
         """
-        world, now, before, period = d.arrays.record, d.contacts.record, d.previous.record, d.period
-        lists = (before, now), (now, before)
-        x, y = (self.of(world, *pair, joints, workspace) for pair in lists)
-        made, status = make_steps(x, y, elastic, period, d.contact_horizon(approximation), count)
-        for _ in range(made):
-            d.time += period
-        if made % 2:
-            d.swap()
-        if status not in (newton.CONVERGED, NO_ROOM, LIMIT_REACHED):
-            raise self.error(d, workspace, status)
-        return int(made)
-
-    @staticmethod
-    def elastic_displacements(d: WorldDynamics, workspace: Any, period: float) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the contacts' elastic displacements (n, 2) [m] at the start and at the end of the last step."""
-        n = int(d.contacts.count[0])
-        start, end = np.empty((n, 2)), np.empty((n, 2))
-        update_elastic_displacements(d.contacts.record, workspace, period, start, end)
-        return start, end
+        period, horizon, left = d.period, d.contact_horizon(approximation), count
+        while left:
+            world, now, before = d.arrays.record, d.contacts.record, d.previous.record
+            x, y = self.of(world, before, now, joints, workspace), self.of(world, now, before, joints, workspace)
+            made, status = make_steps(x, y, period, horizon, left)
+            for _ in range(made):
+                d.time += period
+            if made & 1:
+                d.swap()
+            left -= made
+            if status == NO_ROOM:
+                d.swap()
+                d.enlarge()
+                d.swap()
+            elif status != newton.CONVERGED:
+                raise self.error(d, workspace, status)
 
     @staticmethod
     def error(d: WorldDynamics, workspace: Any, status: int) -> ConvergenceError:
@@ -120,27 +128,28 @@ class StepRecords:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def make_step(
-    x: StepRecord, elastic: np.ndarray, period: float, horizon: float, whole: bool, everything: bool, given: int
-) -> int:
+def make_step(x: StepRecord, period: float, horizon: float, whole: bool, everything: bool, given: int) -> int:
     """Calls :func:`step_world` with the parts of a record."""
     return step_world(  # type: ignore[no-any-return]
-        x.world, x.contacts, x.old, x.joints, x.workspace, elastic, x.stiffness_t, x.damping_t, period, horizon,
-        x.speculative, x.linear, whole, everything, given,
+        x.world, x.contacts, x.old, x.joints, x.workspace, x.stiffness_t, x.damping_t, period, horizon,
+        x.elastoplastic, x.speculative, x.linear, whole, everything, given,
     )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def make_steps(
-    x: StepRecord, y: StepRecord, elastic: np.ndarray, period: float, horizon: float, count: int
-) -> tuple[int, int]:
+def make_steps(x: StepRecord, y: StepRecord, period: float, horizon: float, count: int) -> tuple[int, int]:
     """Makes whole steps with two records alternately, whose lists of contacts are exchanged.
+
+    A step in which a limit of a joint acts that was left out is repeated with all limits.
 
     Returns:
         Number of steps that converged, and the status of the last step that was tried.
     """
     for k in range(count):
-        status = make_step(x if k % 2 == 0 else y, elastic, period, horizon, True, False, 0)
+        record = x if k % 2 == 0 else y
+        status = make_step(record, period, horizon, True, False, 0)
+        if status == LIMIT_REACHED:
+            status = make_step(record, period, horizon, True, True, 0)
         if status != newton.CONVERGED:
             return k, status
     return count, newton.CONVERGED
@@ -148,9 +157,9 @@ def make_steps(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def step_world(
-    w: WorldRecord, c: ContactRecord, old: ContactRecord, joints: JointRowRecord | None, s: Any, elastic: np.ndarray,
-    stiffness_t: float, damping_t: float, period: float, horizon: float, speculative: bool, linear: bool, whole: bool,
-    everything: bool, given: int,
+    w: WorldRecord, c: ContactRecord, old: ContactRecord, joints: JointRowRecord | None, s: Any,
+    stiffness_t: float, damping_t: float, period: float, horizon: float, elastoplastic: bool, speculative: bool,
+    linear: bool, whole: bool, everything: bool, given: int,
 ) -> int:  # fmt: skip
     """Makes a step; does not move trees without kernels and prescribed bodies.
 
@@ -160,11 +169,11 @@ def step_world(
         old: contacts of the last step.
         joints: rows of joint laws and limits; None in a world without trees, for which no code of trees is compiled.
         s: the solver's workspace, with the rows of constraints and joints, unless the step is whole.
-        elastic: elastic displacements of the last step's contacts (n, 2) [m]; empty: none.
         stiffness_t: tangential stiffness [N/m]; 0: that of the normal direction.
         damping_t: tangential damping [N s/m].
         period: dt [s].
         horizon: h s of `dynamics` [s].
+        elastoplastic: contacts have elastic displacements.
         speculative: leave out contacts that provably have no force.
         linear: integrate quaternions linearly.
         whole: prepare the world and load the rows of joints first; there are no other rows.
@@ -185,11 +194,9 @@ def step_world(
     while True:
         if not collect_contacts(w, c, old, horizon, margins):
             return NO_ROOM
-        transported = elastic
-        if len(elastic):
-            transported = np.empty((c.count[0], 2))
-            carry_tangential(w, c, old, period, elastic, transported)
-        load(w, c, s, transported, stiffness_t, damping_t, rows)
+        if elastoplastic:
+            carry_tangential(w, c, old, period, old.elastic, c.elastic_start)
+        load(w, c, s, stiffness_t, damping_t, rows)
         status = newton.solve_step(s)
         if status != newton.CONVERGED:
             return status
@@ -203,6 +210,8 @@ def step_world(
     move_free_bodies(w, b.v, period, linear)
     if joints is not None:
         move_trees(w, period)
+    if elastoplastic:
+        update_elastic_displacements(c, b, period)
     return newton.CONVERGED
 
 
@@ -222,7 +231,7 @@ def _load_joint_rows(w: WorldRecord, joints: JointRowRecord, s: Any, period: flo
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def load(
-    w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float, damping_t: float, rows: int
+    w: WorldRecord, c: ContactRecord, s: Any, stiffness_t: float, damping_t: float, rows: int
 ) -> None:  # fmt: skip
     """Writes the step, except the constraints' rows, into the solver's workspace; the guess is the last velocity.
 
@@ -230,7 +239,6 @@ def load(
         w: the world, prepared.
         c: the contacts.
         s: the workspace.
-        elastic: elastic displacements (n, 2) [m]; empty: none.
         stiffness_t: tangential stiffness [N/m]; 0: that of the normal direction.
         damping_t: tangential damping [N s/m].
         rows: number of the constraints' rows, which `load_rows` has written.
@@ -246,7 +254,7 @@ def load(
         if rows:
             _keep(given, inputs(s).rows, rows)
         write_torsional_rows(w, c, borrow(s), rows)
-    _write(w, c, borrow(s), elastic, stiffness_t, damping_t)
+    _write(w, c, borrow(s), stiffness_t, damping_t)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -273,13 +281,13 @@ def _copy(target: np.ndarray, at: int, source: np.ndarray, first: int, count: in
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def _write(w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffness_t: float, damping_t: float) -> None:
+def _write(w: WorldRecord, c: ContactRecord, s: Any, stiffness_t: float, damping_t: float) -> None:
     """Writes the step into a workspace that is large enough; see :func:`load`."""
     tree_v, blocks, trees, jacobians = w.tree_v, w.A, c.tree, c.J
     nt, n = len(w.tree_kind), c.count[0]
     dof_start, A_start, A = s.dof_start, s.A_start, s.A
     contact_a, contact_b, J_start, J, p = s.contact_a, s.contact_b, s.J_start, s.J, s.contact_parameters
-    branches, last = branches_of(w), s.contact_last
+    branches, last, elastic = branches_of(w), s.contact_last, c.elastic_start
     width = blocks.shape[1]
     flat_blocks, flat_J = blocks.reshape(-1), jacobians.reshape(-1)
     at = 0
@@ -324,7 +332,7 @@ def _write(w: WorldRecord, c: ContactRecord, s: Any, elastic: np.ndarray, stiffn
         p[k, _P.TANGENTIAL_STIFFNESS] = stiffness_t if stiffness_t > 0.0 else stiffness[k]
         p[k, _P.TANGENTIAL_DAMPING] = damping_t
         for i in range(2):
-            p[k, _P.ELASTIC_DISPLACEMENT + i] = elastic[k, i] if len(elastic) else 0.0
+            p[k, _P.ELASTIC_DISPLACEMENT + i] = elastic[k, i]
     J_start[n] = at
 
 
@@ -362,18 +370,19 @@ def _keep(source: TermInputs, target: TermInputs, m: int) -> None:
     target.parameters[:m] = source.parameters[:m]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def update_elastic_displacements(c: ContactRecord, s: Any, period: float, start: np.ndarray, end: np.ndarray) -> None:
-    """Writes elastic displacements (n, 2) at both ends of the step: e <- (b_t e - gamma_t)/(b_t + dt k_t).
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def update_elastic_displacements(c: ContactRecord, s: Any, period: float) -> None:
+    """Writes the contacts' elastic displacements at the end of the step: e <- (b_t e - gamma_t)/(b_t + dt k_t).
 
     A contact that did not overlap at the start of the step has none: it has no friction, and may leave the list.
     """
-    gamma, p = outputs(s).gamma, inputs(s).contacts.parameters
+    gamma, p, start, end = s.gamma, s.contact_parameters, c.elastic_start, c.elastic
+    phi0 = c.phi0
     for k in range(c.count[0]):
         kt, bt = p[k, _P.TANGENTIAL_STIFFNESS], p[k, _P.TANGENTIAL_DAMPING]
         for i in range(2):
-            e = start[k, i] = p[k, _P.ELASTIC_DISPLACEMENT + i]
-            end[k, i] = update_elastic_displacement(kt, bt, period, e, gamma[k, i]) if c.phi0[k] < 0.0 else 0.0
+            e, g = start[k, i], gamma[k, i]
+            end[k, i] = update_elastic_displacement(kt, bt, period, e, g) if phi0[k] < 0.0 else 0.0
 
 
 __getattr__ = renamed(__name__, {"yielded": "update_elastic_displacements"})

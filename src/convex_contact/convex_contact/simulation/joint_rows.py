@@ -80,6 +80,7 @@ class JointRows:
             self._rows_of.append(len(rows))
         self._columns = [slice(int(tree_v[t]), int(tree_v[t + 1])) for t in trees]
         self._motors: list[tuple[int, JointActuator, int]] = []
+        self._timed: set[tuple[int, str]] = set()
         self._others: list[tuple[int, JointLaw, list[int]]] = []
         speeds: list[tuple[int, int, int]] = []  # row, motor, sign
         for row, (law, coordinates) in enumerate(self._laws):
@@ -108,10 +109,9 @@ class JointRows:
         )
         a = self.arrays
         self._chosen = TermInputs(*(x.copy() for x in (a.tree, a.second_tree, a.start, a.J, a.parameters)))
-        for numbers, (_, motor, place) in zip(a.motor, self._motors, strict=True):
-            numbers[0] = place
-            motor.share(numbers[1:])
-        self._motor_numbers = a.motor.ravel()
+        for number, (_, motor, place) in enumerate(self._motors):
+            a.motor[number, 0] = place
+            motor.share(number, a.motor[number, 1:], self._timed)
         self.record = a.record if d.world.trees else None
 
     @property
@@ -130,13 +130,12 @@ class JointRows:
     @property
     def timed(self) -> bool:
         """A target, a feedforward or an effort limit of a motor is a function of time."""
-        square = self._motor_numbers.dot(self._motor_numbers)
-        return bool(square != square)  # functions of time are NaN; np.isnan takes as long as the rest of the method
+        return bool(self._timed)
 
     @property
     def compiled(self) -> bool:
         """All laws are motors with constant numbers, so that :func:`choose_rows` alone makes the rows."""
-        return not self._others and not (self._motors and self.timed)
+        return not self._others and not self._timed
 
     def copies(self) -> list[np.ndarray]:
         """Copies all arrays that change from step to step, for :meth:`restore`."""

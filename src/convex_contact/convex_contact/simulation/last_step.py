@@ -43,8 +43,6 @@ class LastStep:
     _options: dict[str, float]
     _tangential: tuple[float, float]
     _elastoplastic: bool
-    _elastic: np.ndarray
-    _elastic_start: np.ndarray
     _workspace: Any
     _joint_rows: JointRows
     _own: list[Constraint]
@@ -114,7 +112,11 @@ class LastStep:
     @property
     def elastic_displacement(self) -> np.ndarray:
         """Elastic displacements of the contacts at the end of the last step along t1, t2 (n, 2) [m]."""
-        return self._elastic.copy()
+        return self._elastic_displacement(self.dynamics.contacts.elastic)
+
+    def _elastic_displacement(self, column: np.ndarray) -> np.ndarray:
+        n = int(self.dynamics.contacts.count[0]) if self._elastoplastic and self._solved else 0
+        return column[:n].copy()
 
     @property
     def _given(self) -> int:
@@ -137,7 +139,7 @@ class LastStep:
             raise RuntimeError("solution: there was no step yet")
         options: dict[str, Any] = dict(self._options)
         if self._elastoplastic:
-            options["elastic_displacement"] = self._elastic_start
+            options["elastic_displacement"] = self._elastic_displacement(self.dynamics.contacts.elastic_start)
             options["tangential_stiffness"] = self._tangential[0] or None
             options["tangential_damping"] = self._tangential[1]
         problem = ContactProblem(

@@ -177,8 +177,7 @@ class Simulator(LastStep):
             if body.spring_stiffness or body.spring_damping
         ]
         self._elastoplastic = self.approximation == "lagged_elastoplastic"
-        self._elastic = self._elastic_start = np.zeros((0, 2))
-        self._records = StepRecords(*self._tangential, speculative, linear_rotation)
+        self._records = StepRecords(*self._tangential, self._elastoplastic, speculative, linear_rotation)
         self._own_count, self._solved = 0, False
         self.control: StepControl | None = None
         if accuracy is not None:
@@ -325,7 +324,6 @@ class Simulator(LastStep):
         self.dynamics.reset()
         self._describe_joints()
         forget(self._workspace)
-        self._elastic = self._elastic_start = np.zeros((0, 2))
         self._solved = False
         for coupling in (*self.springs, *self.couplings):
             coupling.reset()
@@ -340,16 +338,11 @@ class Simulator(LastStep):
         Raises:
             ConvergenceError: no convergence, or the accuracy is missed; time and state are those before the step.
         """
-        done = 0
-        if count > 1 and self.control is None and not self._elastoplastic and self._is_whole():
-            parts = self._joint_rows.record, self._workspace, self._elastic
-            done = self._records.advance(self.dynamics, *parts, self.approximation, count)
-            self._solved = self._solved or done > 0
-        for _ in range(count - done):
-            if self.control is None:
-                self.make_step()
-            else:
-                self.control.step(self)
+        if self.control is None:
+            self._make_steps(count)
+            return
+        for _ in range(count):
+            self.control.step(self)
 
     def advance(self, duration: float) -> None:
         """Makes steps until a duration [s] has passed.
@@ -382,25 +375,36 @@ class Simulator(LastStep):
 
     def make_step(self) -> None:
         """Makes one step of length :attr:`period`; like :meth:`step` without an accuracy."""
+        self._make_steps(1)
+
+    def _make_steps(self, count: int) -> None:
+        if self._is_whole():
+            before, parts = self.time, (self._joint_rows.record, self._workspace, self.approximation)
+            try:
+                self._records.advance(self.dynamics, *parts, count)
+            finally:
+                self._solved = self._solved or self.time != before
+            return
+        for _ in range(count):
+            self._make_interpreted_step()
+
+    def _make_interpreted_step(self) -> None:
+        """Makes a step with Python's work before and after the compiled call."""
         d, joints = self.dynamics, self._joint_rows
-        pulling, whole = (*self.springs, *self.couplings), self._is_whole()
-        own, given, everything = None, 0, False
-        if not whole:
-            d.prepare()
-            for coupling in pulling:
-                coupling.add(self.period)
-            own = self._own_rows()
-            given = self._load(own)
+        pulling = (*self.springs, *self.couplings)
+        d.prepare()
+        for coupling in pulling:
+            coupling.add(self.period)
+        own = self._own_rows()
+        given = self._load(own)
         d.swap()
         horizon = d.contact_horizon(self.approximation)
         while True:
             records = d.arrays.record, d.contacts.record, d.previous.record, joints.record
             parts = self._records.of(*records, self._workspace)
-            status = make_step(parts, self._elastic, self.period, horizon, whole, everything, given)
+            status = make_step(parts, self.period, horizon, False, False, given)
             if status == LIMIT_REACHED:
-                everything = True
-                if not whole:
-                    given = self._load(own, everything=True)
+                given = self._load(own, everything=True)
             elif status == NO_ROOM:
                 d.enlarge()
             else:
@@ -408,12 +412,7 @@ class Simulator(LastStep):
         if status != newton.CONVERGED:
             d.swap()
             raise self._records.error(d, self._workspace, status)
-        if whole:
-            d.time += d.period
-        else:
-            d.move_others()
-        if self._elastoplastic:
-            self._elastic_start, self._elastic = self._records.elastic_displacements(d, self._workspace, self.period)
+        d.move_others()
         for coupling in pulling:
             coupling.finish(self.period)
         self._solved = True

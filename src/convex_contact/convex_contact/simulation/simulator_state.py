@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class StepNumbers:
     """State from a simulator's last step, without the world's arrays, the contacts and the solver's workspace.
 
-    Steps replace the arrays of elastic displacements and the list of rows, and do not write into them.
+    Steps replace the list of rows, and do not write into it.
 
     Args:
         simulator: source of the numbers.
@@ -27,7 +27,6 @@ class StepNumbers:
 
     def __init__(self, simulator: Simulator) -> None:
         self._time, self._period = simulator.dynamics.time, simulator.dynamics.period
-        self._elastic = simulator._elastic, simulator._elastic_start
         self._flags, self._own = (simulator._own_count, simulator._solved), simulator._own
         self._rows, self._pulling = simulator._joint_rows.copies(), list(simulator.couplings)
         self._couplings = [coupling.copies() for coupling in (*simulator.springs, *self._pulling)]
@@ -36,7 +35,6 @@ class StepNumbers:
         """Restores the simulator; couplings that were made since are dropped."""
         simulator.dynamics.time = self._time
         simulator.period = simulator.dynamics.period = self._period  # the workspace also has the period
-        simulator._elastic, simulator._elastic_start = self._elastic
         simulator._own_count, simulator._solved = self._flags
         simulator._own = self._own
         simulator._joint_rows.restore(self._rows)
