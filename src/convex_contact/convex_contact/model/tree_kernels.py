@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from convex_contact.model.arrays import WorldRecord
-from convex_contact.solver.branches import branches_of, factorise_branches, solve_branches
+from convex_contact.solver.branches import branches_of, copy_branches, factorise_branches, solve_branches
 
 _U = np.uintp  # Numba tests at each access whether a signed index is negative
 #: kinds of joints; coordinates and velocities of each: 1, 1; 1, 1; 2 (cosine, sine), 1; 7 (as Pinocchio's), 6
@@ -251,6 +251,11 @@ def _find_bias(w: WorldRecord, tree: int) -> None:
 def _subtract_wrench(w: WorldRecord, j: int) -> None:
     """Subtracts the wrench that is applied to a link, at its centre of mass, from the force of its joint."""
     f, Y, wrench, b = w.joint_force, w.joint_composite, w.body_wrench, w.joint_body[j]
+    acts = False
+    for r in range(6):
+        acts = acts or wrench[b, r] != 0.0
+    if not acts:
+        return
     m = Y[j, 0]
     if m > 0.0:
         x, y, z = Y[j, 1] / m, Y[j, 2] / m, Y[j, 3] / m
@@ -290,6 +295,7 @@ def _write_inertia(w: WorldRecord, tree: int, j: int) -> None:
 def _fill_block(w: WorldRecord, tree: int, period: float) -> None:
     """Writes the block of A: mass matrix, rotors, implicit damping and springs."""
     S, Y, A, base, end = w.dof_axis, w.joint_composite, w.A, w.tree_v[tree], w.tree_v[tree + 1]
+    parent, run, first = w.dof_parent, w.dof_run, _U(base)
     for k in range(base, end):
         j = w.dof_joint[k]
         m, h0, h1, h2 = Y[j, 0], Y[j, 1], Y[j, 2], Y[j, 3]
@@ -298,11 +304,12 @@ def _fill_block(w: WorldRecord, tree: int, period: float) -> None:
         l0 = Y[j, 4] * w0 + Y[j, 5] * w1 + Y[j, 6] * w2 + h1 * v2 - h2 * v1
         l1 = Y[j, 5] * w0 + Y[j, 7] * w1 + Y[j, 8] * w2 + h2 * v0 - h0 * v2
         l2 = Y[j, 6] * w0 + Y[j, 8] * w1 + Y[j, 9] * w2 + h0 * v1 - h1 * v0
-        i = k
-        while i >= 0:
-            entry = S[i, 0] * p0 + S[i, 1] * p1 + S[i, 2] * p2 + S[i, 3] * l0 + S[i, 4] * l1 + S[i, 5] * l2
-            A[tree, k - base, i - base] = A[tree, i - base, k - base] = entry
-            i = w.dof_parent[i]
+        last = k
+        while last >= 0:
+            for i in range(_U(run[last]), _U(last + 1)):
+                entry = S[i, 0] * p0 + S[i, 1] * p1 + S[i, 2] * p2 + S[i, 3] * l0 + S[i, 4] * l1 + S[i, 5] * l2
+                A[tree, k - base, i - first] = A[tree, i - first, k - base] = entry
+            last = parent[run[last]]
         implicit = period * (w.dof_damping[k] + period * w.dof_stiffness[k])
         A[tree, k - base, k - base] += w.dof_armature[k] + implicit
 
@@ -310,18 +317,15 @@ def _fill_block(w: WorldRecord, tree: int, period: float) -> None:
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _find_free_motion(w: WorldRecord, tree: int, period: float) -> None:
     """Computes v* = v0 + dt A^-1 (effort - bias - K (q - rest) - (D + dt K) v0)."""
-    A, L, base, end, x = w.A, w.tree_factor, w.tree_v[tree], w.tree_v[tree + 1], w.v_star
+    blocks, L, base, end, x = w.A, w.tree_factor, w.tree_v[tree], w.tree_v[tree + 1], w.v_star
     for k in range(base, end):
-        i = k
-        while i >= 0:
-            L[k - base, i - base] = A[tree, k - base, i - base]
-            i = w.dof_parent[i]
         force = w.effort[k] + w.drive_effort[k] - w.dof_bias[k]
         force -= (w.dof_damping[k] + period * w.dof_stiffness[k]) * w.v[k]
         if w.dof_stiffness[k] > 0.0:
             force -= w.dof_stiffness[k] * _spring_displacement(w, k)
         x[k] = period * force
-    factors, width, branches = L.reshape(-1), L.shape[1], branches_of(w)
+    factors, width, branches, size = L.reshape(-1), L.shape[1], branches_of(w), blocks.shape[1]
+    copy_branches(blocks.reshape(-1), tree * size * size, (size, 1), factors, 0, (width, 1), branches, base, end)
     factorise_branches(factors, 0, width, branches, base, end, None)
     solve_branches(factors, 0, width, branches, base, end, x)
     for k in range(base, end):

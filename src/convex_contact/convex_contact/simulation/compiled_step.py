@@ -87,6 +87,7 @@ class StepRecords:
     def __init__(self, *constants: Any) -> None:
         self._constants = constants
         self._made: list[tuple[tuple[Any, ...], StepRecord]] = []
+        self._pair: tuple[Any, ...] = (None,) * 7
 
     def of(self, world: Any, contacts: Any, old: Any, joints: Any, workspace: Any) -> StepRecord:
         """Returns the record with these parts, and keeps the parts alive."""
@@ -97,6 +98,18 @@ class StepRecords:
         self._made = [((world, contacts, old, joints, workspace), record), *self._made[: KEPT_RECORDS - 1]]
         return record
 
+    def _pair_of(self, world: Any, now: Any, before: Any, joints: Any, workspace: Any) -> tuple[Any, Any]:
+        """Returns the records of the next step and of the one after it, by the lists of the last two steps."""
+        w, a, b, j, s, x, y = self._pair
+        if w is world and j is joints and s is workspace:
+            if a is now and b is before:
+                return x, y
+            if a is before and b is now:
+                return y, x
+        x, y = self.of(world, before, now, joints, workspace), self.of(world, now, before, joints, workspace)
+        self._pair = world, now, before, joints, workspace, x, y
+        return x, y
+
     def advance(self, d: WorldDynamics, joints: Any, workspace: Any, approximation: str, count: int) -> None:
         """Makes whole steps, in one call if all contacts find room.
 
@@ -105,8 +118,7 @@ class StepRecords:
         """
         period, horizon, left = d.period, d.contact_horizon(approximation), count
         while left:
-            world, now, before = d.arrays.record, d.contacts.record, d.previous.record
-            x, y = self.of(world, before, now, joints, workspace), self.of(world, now, before, joints, workspace)
+            x, y = self._pair_of(d.arrays.record, d.contacts.record, d.previous.record, joints, workspace)
             made, status = make_steps(x, y, period, horizon, left)
             for _ in range(made):
                 d.time += period

@@ -16,6 +16,7 @@ from convex_contact.simulation.dynamics import WorldDynamics
 from convex_contact.simulation.joint_limits import JointLimits
 from convex_contact.solver.workspace import TermInputs
 
+_U = np.uintp  # Numba tests at each access whether a signed index is negative
 #: a limit is in the problem if the joint would reach it at this multiple of its speed, present or without contact
 REACH = 2.0
 
@@ -206,8 +207,9 @@ def choose_rows(
     )  # fmt: skip
     write_joint_numbers(w.q, period, motors, rows.motor_row, rows.speed, rows.bound, parameters)
     v, v_star = w.v, w.v_star
-    m, n, left = 0, 0, 0
-    chosen.start[0] = 0
+    numbers, entries, ends = chosen.parameters, chosen.J, chosen.start
+    m, n, left = 0, _U(0), 0
+    ends[0] = 0
     for i in range(len(a)):
         k, sign = int(optional[i, 0]), optional[i, 1]
         if k >= 0 and not everything:
@@ -218,12 +220,13 @@ def choose_rows(
                 continue
         chosen.a[m], chosen.b[m] = a[i], b[i]
         for x in range(6):
-            chosen.parameters[m, x] = parameters[i, x]
-        for x in range(start[i], start[i + 1]):
-            chosen.J[n] = J[x]
-            n += 1
+            numbers[m, x] = parameters[i, x]
+        first, count = _U(start[i]), _U(start[i + 1] - start[i])
+        for x in range(count):
+            entries[n + x] = J[first + x]
+        n += count
         m += 1
-        chosen.start[m] = n
+        ends[m] = n
     rows.idle_count[0] = left
     return m
 

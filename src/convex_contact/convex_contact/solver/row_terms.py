@@ -23,19 +23,21 @@ from convex_contact.solver.blocks import add_outer, add_row, row_times
 from convex_contact.solver.delassus import row_delassus
 from convex_contact.solver.pattern import Couplings
 
+_U = np.uintp
+
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def _find_span(w: Any, i: int, side: int, clique: int, start: int) -> None:
     """Finds the range of nonzero entries of a side of row i; the side's entries begin at offset `start`."""
-    J, first, end = w.row_J, 0, 0
+    J, first, end, at = w.row_J, _U(0), _U(0), _U(start)
     if clique >= 0:
-        end = w.dof_start[clique + 1] - w.dof_start[clique]
-        while first < end and J[start + first] == 0.0:
-            first += 1
-        while end > first and J[start + end - 1] == 0.0:
-            end -= 1
-        w.row_velocity[i, side] = w.dof_start[clique] + first
-    w.row_first[i, side], w.row_count[i, side] = start + first, end - first
+        end = _U(w.dof_start[clique + 1] - w.dof_start[clique])
+        while first < end and J[at + first] == 0.0:
+            first += _U(1)
+        while end > first and J[at + end - _U(1)] == 0.0:
+            end -= _U(1)
+        w.row_velocity[i, side] = w.dof_start[clique] + np.int64(first)
+    w.row_first[i, side], w.row_count[i, side] = start + np.int64(first), np.int64(end - first)
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
