@@ -238,7 +238,13 @@ def _copy_velocity(w: WorldRecord, velocity: np.ndarray) -> None:
 def _load_joint_rows(w: WorldRecord, joints: JointRowRecord, s: Any, period: float, everything: bool) -> int:
     """Writes the rows of joint laws and limits into the workspace; returns their number."""
     reserve(s, s.n, s.dofs, 0, 0, 0, len(joints.tree), len(joints.J))
-    return choose_rows(w, joints, joints.motor, period, everything, inputs(s).rows)
+    return _choose_rows(w, joints, borrow(s), period, everything)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _choose_rows(w: WorldRecord, joints: JointRowRecord, s: Any, period: float, everything: bool) -> int:
+    chosen = TermInputs(s.row_a, s.row_b, s.row_J_start, s.row_J, s.row_parameters)
+    return choose_rows(w, joints, joints.motor, period, everything, chosen)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

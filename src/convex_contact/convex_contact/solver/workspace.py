@@ -23,7 +23,7 @@ from numba import njit, types
 from numba.experimental import structref
 
 from convex_contact.problem.contact_kernels import DERIVED, PARAMETERS, ROW_PARAMETERS
-from convex_contact.solver.borrowed import Field, Record
+from convex_contact.solver.borrowed import Field, Record, borrow
 
 #: numbers have no shape
 INTEGERS = (
@@ -222,9 +222,38 @@ def reserve(
         rows: number of rows nr.
         row_entries: length of row_J.
     """
+    if not _set_counts(borrow(w), cliques, dofs, blocks, contacts, entries, rows, row_entries):
+        _grow(w, cliques, dofs, blocks, contacts, entries, rows, row_entries)
+
+
+@njit(cache=True, error_model="numpy", _nrt=False)
+def _set_counts(
+    w: Any, cliques: int, dofs: int, blocks: int, contacts: int, entries: int, rows: int, row_entries: int
+) -> bool:
+    """Sets the counts; returns whether all arrays have room. Without counted references, which cost a small step much.
+
+    The arguments are those of :func:`reserve`.
+    """
     if cliques != w.n or dofs != w.dofs:
         w.pattern = 0
     w.n, w.dofs, w.nc, w.nr = cliques, dofs, contacts, rows
+    return bool(
+        len(w.dof_start) > cliques
+        and len(w.v) >= dofs
+        and min(len(w.A), len(w.A_factor), len(w.L), len(w.scratch)) >= blocks
+        and min(len(w.gamma), len(w.J_start) - 1) >= contacts
+        and len(w.J) >= entries
+        and min(len(w.row_gamma), len(w.row_J_start) - 1) >= rows
+        and len(w.row_J) >= row_entries
+        and len(w.edge_a) >= contacts + rows
+    )
+
+
+@njit(cache=True)
+def _grow(
+    w: Any, cliques: int, dofs: int, blocks: int, contacts: int, entries: int, rows: int, row_entries: int
+) -> None:
+    """Makes room in all arrays that have too little; the arguments are those of :func:`reserve`."""
     n1 = cliques + 1
     if len(w.dof_start) < n1:
         w.dof_start, w.A_start = _integers(w.dof_start, n1), _integers(w.A_start, n1)
