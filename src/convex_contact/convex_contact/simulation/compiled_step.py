@@ -5,6 +5,7 @@ Calls of compiled functions and Python's work between them would cost a small wo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from convex_contact.simulation.dynamics import ALL_PAIRS, KEPT, PREDICTED, colle
 from convex_contact.simulation.joint_rows import acts, choose_rows
 from convex_contact.simulation.torsional_friction import torsional_sizes, write_torsional_rows
 from convex_contact.solver import newton
-from convex_contact.solver.borrowed import Record, borrow
+from convex_contact.solver.borrowed import Borrowed, Record, borrow
 from convex_contact.solver.branches import branches_of, copy_branches, side_of
 from convex_contact.solver.solver import convergence_error
 from convex_contact.solver.workspace import TermInputs, inputs, reserve
@@ -35,7 +36,7 @@ _P = contact_kernels
 _U = np.uintp
 #: number of records that a simulator keeps
 KEPT_RECORDS = 6
-#: status of :func:`make_step`, in addition to those of `newton`
+#: status of :func:`make_steps`, in addition to those of `newton`
 NO_ROOM, LIMIT_REACHED = 3, 4
 
 
@@ -45,39 +46,29 @@ class StepType(types.StructRef):
 
 
 class StepRecord(Record):
-    """Arguments that all steps with the same lists of contacts share; one argument costs less than nine."""
+    """Arguments that all steps with the same two lists of contacts share; one argument costs less than ten."""
 
 
 structref.define_proxy(
     StepRecord,
     StepType,
-    [
-        "world",
-        "contacts",
-        "old",
-        "joints",
-        "workspace",
-        "stiffness_t",
-        "damping_t",
-        "elastoplastic",
-        "speculative",
-        "linear",
-    ],
-)
+    ["world", "first", "second", "joints", "workspace", "stiffness_t", "damping_t", "elastoplastic", "speculative",
+     "linear"],
+)  # fmt: skip
 
 
 @njit(cache=True)
 def _step_record(
-    world: WorldRecord, contacts: ContactRecord, old: ContactRecord, joints: JointRowRecord | None, workspace: Any,
+    world: WorldRecord, first: ContactRecord, second: ContactRecord, joints: JointRowRecord | None, workspace: Any,
     stiffness_t: float, damping_t: float, elastoplastic: bool, speculative: bool, linear: bool,
 ) -> StepRecord:  # fmt: skip
     return StepRecord(
-        world, contacts, old, joints, workspace, stiffness_t, damping_t, elastoplastic, speculative, linear
+        world, first, second, joints, workspace, stiffness_t, damping_t, elastoplastic, speculative, linear
     )
 
 
 class StepRecords:
-    """Last records of a simulator's steps. Lists of contacts alternate, and so do workspaces of steps with an accuracy.
+    """Last records of a simulator's steps, and steps with them; workspaces of steps with an accuracy alternate.
 
     Args:
         constants: tangential stiffness and damping, whether contacts have elastic displacements and are speculative,
@@ -86,29 +77,20 @@ class StepRecords:
 
     def __init__(self, *constants: Any) -> None:
         self._constants = constants
-        self._made: list[tuple[tuple[Any, ...], StepRecord]] = []
-        self._pair: tuple[Any, ...] = (None,) * 7
+        self._made: list[tuple[tuple[Any, ...], Borrowed]] = []
 
-    def of(self, world: Any, contacts: Any, old: Any, joints: Any, workspace: Any) -> StepRecord:
-        """Returns the record with these parts, and keeps the parts alive."""
-        for (w, c, o, j, s), record in self._made:
-            if c is contacts and w is world and o is old and j is joints and s is workspace:
-                return record
-        record = _step_record(world, contacts, old, joints, workspace, *self._constants)
-        self._made = [((world, contacts, old, joints, workspace), record), *self._made[: KEPT_RECORDS - 1]]
-        return record
-
-    def _pair_of(self, world: Any, now: Any, before: Any, joints: Any, workspace: Any) -> tuple[Any, Any]:
-        """Returns the records of the next step and of the one after it, by the lists of the last two steps."""
-        w, a, b, j, s, x, y = self._pair
-        if w is world and j is joints and s is workspace:
-            if a is now and b is before:
-                return x, y
-            if a is before and b is now:
-                return y, x
-        x, y = self.of(world, before, now, joints, workspace), self.of(world, now, before, joints, workspace)
-        self._pair = world, now, before, joints, workspace, x, y
-        return x, y
+    def _of(self, d: WorldDynamics, joints: Any, workspace: Any) -> tuple[Borrowed, bool]:
+        """Returns the record of these parts, kept alive, and whether the contacts of the last step are its second."""
+        world, now, before = d.arrays.record, d.contacts.record, d.previous.record
+        for (w, a, b, j, s), record in self._made:
+            if w is world and j is joints and s is workspace:
+                if a is before and b is now:
+                    return record, True
+                if a is now and b is before:
+                    return record, False
+        record = Borrowed(_step_record(world, before, now, joints, workspace, *self._constants))
+        self._made = [((world, before, now, joints, workspace), record), *self._made[: KEPT_RECORDS - 1]]
+        return record, True
 
     def advance(self, d: WorldDynamics, joints: Any, workspace: Any, approximation: str, count: int) -> None:
         """Makes whole steps, in one call if all contacts find room.
@@ -118,19 +100,54 @@ class StepRecords:
         """
         period, horizon, left = d.period, d.contact_horizon(approximation), count
         while left:
-            x, y = self._pair_of(d.arrays.record, d.contacts.record, d.previous.record, joints, workspace)
-            made, status = make_steps(x, y, period, horizon, left)
+            record, into_first = self._of(d, joints, workspace)
+            made, status = make_steps(record, into_first, period, horizon, left, True, False, 0)
             for _ in range(made):
                 d.time += period
             if made & 1:
                 d.swap()
             left -= made
-            if status == NO_ROOM:
+            if status != newton.CONVERGED:
+                self._enlarge(d, workspace, status)
+
+    def make_step(
+        self, d: WorldDynamics, joints: Any, workspace: Any, approximation: str, load: Callable[[bool], int]
+    ) -> None:
+        """Makes a step of a prepared world without moving what Python moves; time does not advance.
+
+        Args:
+            d: the world in motion.
+            joints: record of the rows of joints.
+            workspace: of the solver.
+            approximation: of the solver.
+            load: loads the rows of the step, with all limits of joints if it is called with True; returns their number.
+
+        Raises:
+            ConvergenceError: the step failed.
+        """
+        period, horizon, given = d.period, d.contact_horizon(approximation), load(False)
+        while True:
+            record, into_first = self._of(d, joints, workspace)
+            made, status = make_steps(record, into_first, period, horizon, 1, False, False, given)
+            if made:
                 d.swap()
-                d.enlarge()
-                d.swap()
-            elif status != newton.CONVERGED:
-                raise self.error(d, workspace, status)
+                return
+            if status == LIMIT_REACHED:
+                given = load(True)
+            else:
+                self._enlarge(d, workspace, status)
+
+    def _enlarge(self, d: WorldDynamics, workspace: Any, status: int) -> None:
+        """Makes room for the contacts of the coming step.
+
+        Raises:
+            ConvergenceError: the step failed for another reason.
+        """
+        if status != NO_ROOM:
+            raise self.error(d, workspace, status)
+        d.swap()
+        d.enlarge()
+        d.swap()
 
     @staticmethod
     def error(d: WorldDynamics, workspace: Any, status: int) -> ConvergenceError:
@@ -140,28 +157,35 @@ class StepRecords:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def make_step(x: StepRecord, period: float, horizon: float, whole: bool, everything: bool, given: int) -> int:
-    """Calls :func:`step_world` with the parts of a record."""
-    return step_world(  # type: ignore[no-any-return]
-        x.world, x.contacts, x.old, x.joints, x.workspace, x.stiffness_t, x.damping_t, period, horizon,
-        x.elastoplastic, x.speculative, x.linear, whole, everything, given,
-    )  # fmt: skip
+def make_steps(
+    x: StepRecord, into_first: bool, period: float, horizon: float, count: int, whole: bool, everything: bool,
+    given: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Makes steps with the lists of contacts of a record in turn, as :func:`step_world` does.
 
+    A whole step in which a limit of a joint acts that was left out is repeated with all limits.
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def make_steps(x: StepRecord, y: StepRecord, period: float, horizon: float, count: int) -> tuple[int, int]:
-    """Makes whole steps with two records alternately, whose lists of contacts are exchanged.
-
-    A step in which a limit of a joint acts that was left out is repeated with all limits.
+    Args:
+        x: the record.
+        into_first: the first step writes the record's first list of contacts, and the second list has the last step's.
+        period, horizon, whole, everything, given: see :func:`step_world`.
+        count: number of steps; one, unless they are whole.
 
     Returns:
         Number of steps that converged, and the status of the last step that was tried.
     """
     for k in range(count):
-        record = x if k % 2 == 0 else y
-        status = make_step(record, period, horizon, True, False, 0)
-        if status == LIMIT_REACHED:
-            status = make_step(record, period, horizon, True, True, 0)
+        first = into_first == (k % 2 == 0)
+        c, old = (x.first, x.second) if first else (x.second, x.first)
+        every = everything
+        while True:
+            status = step_world(
+                x.world, c, old, x.joints, x.workspace, x.stiffness_t, x.damping_t, period, horizon, x.elastoplastic,
+                x.speculative, x.linear, whole, every, given,
+            )  # fmt: skip
+            if status != LIMIT_REACHED or every or not whole:
+                break
+            every = True
         if status != newton.CONVERGED:
             return k, status
     return count, newton.CONVERGED
@@ -201,13 +225,13 @@ def step_world(
         prepare_free_bodies(w, period)
         if joints is not None:
             prepare_trees(w, period)
-            rows = _load_joint_rows(w, joints, s, period, everything) if len(joints.tree) else 0
+            rows = _load_joint_rows(w, joints, s, period, everything)
     margins = PREDICTED if speculative else ALL_PAIRS
     while True:
         if not collect_contacts(w, c, old, horizon, margins):
             return NO_ROOM
         if elastoplastic:
-            carry_tangential(w, c, old, period, old.elastic, c.elastic_start)
+            _transport_elastic(w, c, old, period)
         load(w, c, s, stiffness_t, damping_t, rows)
         status = newton.solve_step(s)
         if status != newton.CONVERGED:
@@ -228,6 +252,11 @@ def step_world(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _transport_elastic(w: WorldRecord, c: ContactRecord, old: ContactRecord, period: float) -> None:
+    carry_tangential(w, c, old, period, old.elastic, c.elastic_start)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _copy_velocity(w: WorldRecord, velocity: np.ndarray) -> None:
     v = w.v
     for i in range(len(v)):
@@ -237,8 +266,16 @@ def _copy_velocity(w: WorldRecord, velocity: np.ndarray) -> None:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _load_joint_rows(w: WorldRecord, joints: JointRowRecord, s: Any, period: float, everything: bool) -> int:
     """Writes the rows of joint laws and limits into the workspace; returns their number."""
-    reserve(s, s.n, s.dofs, 0, 0, 0, len(joints.tree), len(joints.J))
+    rows, entries = _row_sizes(joints)
+    if rows == 0:
+        return 0
+    reserve(s, s.n, s.dofs, 0, 0, 0, rows, entries)
     return _choose_rows(w, joints, borrow(s), period, everything)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _row_sizes(joints: JointRowRecord) -> tuple[int, int]:
+    return len(joints.tree), len(joints.J)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -367,7 +404,7 @@ def _write_branches(w: WorldRecord, s: Any) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def load_rows(s: Any, rows: TermInputs) -> None:
-    """Writes the constraints' rows of the next step into the workspace, before :func:`make_step`.
+    """Writes the constraints' rows of the next step into the workspace, before :func:`make_steps`.
 
     Args:
         s: the workspace.

@@ -31,7 +31,7 @@ from convex_contact.problem.normal_laws import LinearLaw, NormalLaw
 from convex_contact.simulation.body_joint_handle import find_joint, started_joints
 from convex_contact.simulation.body_placement import set_body_state
 from convex_contact.simulation.body_table import BodyTable
-from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM, StepRecords, load_rows, make_step
+from convex_contact.simulation.compiled_step import StepRecords, load_rows
 from convex_contact.simulation.constraint_rows import NO_ROWS, flat_rows, joined_rows
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.dynamics import BodyState, WorldDynamics
@@ -42,7 +42,6 @@ from convex_contact.simulation.reports import ContactReport as ContactReport
 from convex_contact.simulation.reports import StepStatistics as StepStatistics
 from convex_contact.simulation.simulator_state import SimulatorState
 from convex_contact.simulation.step_control import FIRST, StepControl
-from convex_contact.solver import newton
 from convex_contact.solver.options import SolverOptions
 from convex_contact.solver.workspace import TermInputs, configure, forget, inputs, new_workspace
 
@@ -390,28 +389,14 @@ class Simulator(LastStep):
 
     def _make_interpreted_step(self) -> None:
         """Makes a step with Python's work before and after the compiled call."""
-        d, joints = self.dynamics, self._joint_rows
+        d = self.dynamics
         pulling = (*self.springs, *self.couplings)
         d.prepare()
         for coupling in pulling:
             coupling.add(self.period)
         own = self._own_rows()
-        given = self._load(own)
-        d.swap()
-        horizon = d.contact_horizon(self.approximation)
-        while True:
-            records = d.arrays.record, d.contacts.record, d.previous.record, joints.record
-            parts = self._records.of(*records, self._workspace)
-            status = make_step(parts, self.period, horizon, False, False, given)
-            if status == LIMIT_REACHED:
-                given = self._load(own, everything=True)
-            elif status == NO_ROOM:
-                d.enlarge()
-            else:
-                break
-        if status != newton.CONVERGED:
-            d.swap()
-            raise self._records.error(d, self._workspace, status)
+        parts = self._joint_rows.record, self._workspace, self.approximation
+        self._records.make_step(d, *parts, lambda everything: self._load(own, everything))
         d.move_others()
         for coupling in pulling:
             coupling.finish(self.period)
@@ -435,7 +420,7 @@ class Simulator(LastStep):
         self._own = [make(self.dynamics) for make in (*self._controllers, *self.constraints)]
         return flat_rows(self.dynamics, self._own)
 
-    def _load(self, own: TermInputs | None, everything: bool = False) -> int:
+    def _load(self, own: TermInputs | None, everything: bool) -> int:
         """Loads the rows of a step, with all joint limits or with those that may act; returns their number."""
         rows = self._joint_rows.flat(self.dynamics, everything=everything) if len(self._joint_rows) else NO_ROWS
         if own is not None:
