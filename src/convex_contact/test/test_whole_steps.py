@@ -12,7 +12,6 @@ import pytest
 
 from convex_contact import ConvergenceError, Material, Simulator, World
 from convex_contact.simulation import compiled_step
-from convex_contact.simulation import simulator as simulator_module
 from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM
 from convex_contact.simulation.joint_rows import JointRows
 from convex_contact.simulation.world_arrays import pair_arrays
@@ -107,20 +106,15 @@ def both(constraint_without_rows: Any) -> Both:
 
 @pytest.fixture
 def statuses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Returns the statuses of the compiled calls of all steps, of one step and of many."""
-    one, many, found = simulator_module.make_step, compiled_step.make_steps, []
+    """Returns the statuses of all compiled calls."""
+    original, found = compiled_step.make_steps, []
 
-    def noted(*arguments: Any) -> int:
-        found.append(one(*arguments))
-        return int(found[-1])
-
-    def all_noted(*arguments: Any) -> tuple[int, int]:
-        made, status = many(*arguments)
-        found.append(status)
+    def noted(*arguments: Any) -> tuple[int, int]:
+        made, status = original(*arguments)
+        found.append(int(status))
         return int(made), int(status)
 
-    monkeypatch.setattr(simulator_module, "make_step", noted)
-    monkeypatch.setattr(compiled_step, "make_steps", all_noted)
+    monkeypatch.setattr(compiled_step, "make_steps", noted)
     return found
 
 
