@@ -80,7 +80,7 @@ def solve_step(w: Any) -> int:
     while True:
         while not match_pattern(b):
             order_cliques(w)
-        terms.sort_by_island(b)
+        _sort_by_island(b)
         _iterate(b, PATIENCE if continuations == 0 else b.max_iterations)
         if b.active > 0:
             if continuations == 2:
@@ -95,6 +95,11 @@ def solve_step(w: Any) -> int:
             break
     _finish(b)
     return int(b.status)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _sort_by_island(w: Any) -> None:
+    terms.sort_by_island(w)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
