@@ -75,6 +75,11 @@ def solve_step(w: Any) -> int:
     b = borrow(w)
     b.iterations = b.factorizations = b.failed_island = 0
     b.status = CONVERGED
+    if b.nc + b.nr == 0:
+        while not match_pattern(b):
+            order_cliques(w)
+        _move_freely(b)
+        return int(b.status)
     _prepare(b)
     continuations = 2 if b.max_iterations <= PATIENCE else 0
     while True:
@@ -95,6 +100,27 @@ def solve_step(w: Any) -> int:
             break
     _finish(b)
     return int(b.status)
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _move_freely(w: Any) -> None:
+    """Solves a step without any term: v = v*, without residual unless it is not finite."""
+    terms.sort_by_island(w)
+    v, v_star, momentum, j, r, dof_start = w.v, w.v_star, w.r_momentum, w.j, w.r, w.dof_start
+    state, residual = w.island_state, w.island_residual
+    w.candidates, w.active, w.residual = 0, 0, 0.0
+    for island in range(w.islands):
+        rest = 0.0
+        for p in range(w.island_start[island], w.island_start[island + 1]):
+            c = w.order[p]
+            for k in range(dof_start[c], dof_start[c + 1]):
+                v[k] = v_star[k]
+                momentum[k] = j[k] = r[k] = v[k] - v_star[k]  # not a number, if v* is infinite or none itself
+                rest += r[k]
+        state[island], residual[island] = DONE, rest
+        if rest != 0.0:
+            state[island] = FAILED
+            w.status, w.failed_island, w.residual = NOT_FINITE, island, rest
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
