@@ -28,8 +28,9 @@ from convex_contact.model.arrays import (
     ContactRecord,
     WorldRecord,
 )
-from convex_contact.model.tree_kernels import SpatialVector, link_column
 from convex_contact.problem.elastoplastic import transport_contact_displacement
+
+_U = np.uintp  # Numba tests at each access whether a signed index is negative
 
 
 def empty_contacts(capacity: int, width: int) -> ContactArrays:
@@ -74,41 +75,50 @@ def _write_point_jacobian(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def _add_link_jacobian(
-    w: WorldRecord, J: np.ndarray, k: int, slot: int, frame: np.ndarray, body: int, x: float, y: float, z: float,
-    sign: float, on_path: bool,
-) -> None:  # fmt: skip
-    """Adds sign times the Jacobian of a link's point, (x, y, z) from its origin, to the block J[k, slot].
+def _add_tree_jacobian(
+    w: WorldRecord, c: ContactRecord, k: int, slot: int, body: int, sign: float, on_path: bool
+) -> None:
+    """Adds sign times the Jacobian of contact k's point on a link of a tree with kernels to the block J[k, slot].
 
-    The columns are the velocities on the link's path, as in `branches`, or all velocities of the tree.
+    The columns are the velocities on the link's path, as in `branches`, or all velocities of the tree. About the
+    tree's reference point O, the velocity along f of a point r from O is f . S_linear + (r x f) . S_angular.
     """
-    link, K, parent, run = w.body_link[body], w.link_jacobian, w.dof_parent, w.dof_run
-    base, last = w.tree_v[w.body_tree[body]], w.link_dof[link]
-    if last < 0:  # of a tree without kernels; the link may depend on all velocities
-        for d in range(K.shape[2]):
-            column = K[link, 0, d], K[link, 1, d], K[link, 2, d], K[link, 3, d], K[link, 4, d], K[link, 5, d]
-            _add_column(J, k, slot, d, frame, column, x, y, z, sign)
-        return
-    at = 0
+    J, S, parent, run, tree = c.J, w.dof_axis, w.dof_parent, w.dof_run, w.body_tree[body]
+    point, frame, origin = c.point, c.frame, w.tree_origin
+    base, last, at = w.tree_v[tree], w.link_dof[w.body_link[body]], _U(0)
+    x, y, z = point[k, 0] - origin[tree, 0], point[k, 1] - origin[tree, 1], point[k, 2] - origin[tree, 2]
+    f0, f1, f2 = sign * frame[k, 0, 0], sign * frame[k, 0, 1], sign * frame[k, 0, 2]
+    g0, g1, g2 = sign * frame[k, 1, 0], sign * frame[k, 1, 1], sign * frame[k, 1, 2]
+    h0, h1, h2 = sign * frame[k, 2, 0], sign * frame[k, 2, 1], sign * frame[k, 2, 2]
+    f3, f4, f5 = y * f2 - z * f1, z * f0 - x * f2, x * f1 - y * f0
+    g3, g4, g5 = y * g2 - z * g1, z * g0 - x * g2, x * g1 - y * g0
+    h3, h4, h5 = y * h2 - z * h1, z * h0 - x * h2, x * h1 - y * h0
     while last >= 0:
         first = run[last]
-        for dof in range(first, last + 1):
-            _add_column(J, k, slot, at if on_path else dof - base, frame, link_column(w, body, dof), x, y, z, sign)
-            at += 1
+        if not on_path:
+            at = _U(first - base)
+        for dof in range(_U(first), _U(last + 1)):
+            s0, s1, s2, s3, s4, s5 = S[dof, 0], S[dof, 1], S[dof, 2], S[dof, 3], S[dof, 4], S[dof, 5]
+            J[k, slot, 0, at] += f0 * s0 + f1 * s1 + f2 * s2 + f3 * s3 + f4 * s4 + f5 * s5
+            J[k, slot, 1, at] += g0 * s0 + g1 * s1 + g2 * s2 + g3 * s3 + g4 * s4 + g5 * s5
+            J[k, slot, 2, at] += h0 * s0 + h1 * s1 + h2 * s2 + h3 * s3 + h4 * s4 + h5 * s5
+            at += _U(1)
         last = parent[first]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
-def _add_column(
-    J: np.ndarray, k: int, slot: int, d: int, frame: np.ndarray, column: SpatialVector, x: float, y: float, z: float,
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def _add_link_jacobian(
+    w: WorldRecord, J: np.ndarray, k: int, slot: int, frame: np.ndarray, body: int, x: float, y: float, z: float,
     sign: float,
 ) -> None:  # fmt: skip
-    """Adds sign times a column of the Jacobian of a link's point (x, y, z) to column d of J[k, slot]."""
-    k0, k1, k2, k3, k4, k5 = column
+    """Adds sign times the Jacobian of a point, (x, y, z) from the origin of a link of a tree without kernels."""
+    link, K = w.body_link[body], w.link_jacobian
     for i in range(3):
         fx, fy, fz = sign * frame[k, i, 0], sign * frame[k, i, 1], sign * frame[k, i, 2]
         mx, my, mz = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
-        J[k, slot, i, d] += fx * k0 + fy * k1 + fz * k2 + mx * k3 + my * k4 + mz * k5
+        for d in range(K.shape[2]):
+            linear = fx * K[link, 0, d] + fy * K[link, 1, d] + fz * K[link, 2, d]
+            J[k, slot, i, d] += linear + mx * K[link, 3, d] + my * K[link, 4, d] + mz * K[link, 5, d]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -171,7 +181,10 @@ def complete(w: WorldRecord, c: ContactRecord) -> None:
                 for i in range(3):
                     for d in range(columns):
                         J[k, slot, i, d] = 0.0
-            _add_link_jacobian(w, J, k, slot, frame, b, x, y, z, sign, on_path)
+            if last >= 0:
+                _add_tree_jacobian(w, c, k, slot, b, sign, on_path)
+            else:
+                _add_link_jacobian(w, J, k, slot, frame, b, x, y, z, sign)
         tree_of[k, 0], tree_of[k, 1] = first, second
         v_n0[k] = v_n
         if law[one, two, LAW_REST] > law[one, two, LAW_FRICTION] or law[one, two, LAW_DIRECTIONAL] != 0.0:
