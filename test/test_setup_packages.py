@@ -79,7 +79,7 @@ def test_pip_does_not_try_again_on_a_full_disk(checkout: Checkout) -> None:
     assert "pip installs" not in done.stderr and "hint: free some disk space" in done.stderr
 
 
-@pytest.mark.parametrize("lock", ["core.lock", "suite.lock", "ros.lock", "uv.lock"])
+@pytest.mark.parametrize("lock", ["core.lock", "suite.lock", "ros.lock", "ros_kilted.lock", "uv.lock"])
 def test_locks_pin_exact_versions_with_hashes_and_name_no_host(lock: str) -> None:
     text = (ROOT / "requirements" / lock).read_text()
     lines = re.findall(r"^[A-Za-z0-9].*", text, re.MULTILINE)

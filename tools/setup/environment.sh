@@ -65,12 +65,12 @@ print(next(wheel for place in places for wheel in pathlib.Path(place).glob("pip-
 }
 
 make_packages() {  # the virtual environment, with what the first experiments need
-  local env=$home/env site=() locks=(-r "$root/requirements/core.lock" -r "$root/requirements/ros.lock") include
-  [[ $ros == wheels ]] || { site=(--system-site-packages) && locks=(-r "$root/requirements/suite.lock"); }
+  local env=$home/env site=() locks=(-r "$root/requirements/core.lock" -r "$(ros_lock)") include
+  [[ $ros != system ]] || { site=(--system-site-packages) && locks=(-r "$root/requirements/suite.lock"); }
   run "virtual environment" 1 "$python" -I -m venv --without-pip "${site[@]}" "$env" ||
     fail "the virtual environment could not be made"
   install packages 10 "${locks[@]}"
-  if [[ $ros == wheels ]]; then  # their CMake files have paths of the machine that built them
+  if [[ $ros != system ]]; then  # their CMake files have paths of the machine that built them
     include=$("$python" -I -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
     { grep -rlZE --include='*.cmake' '/opt/python/cp|/usr/lib64/lib' "$env/share" || true; } | xargs -0r sed -Ei \
       -e "s#/opt/python/cp[^/]+/lib/python[^/]+/site-packages#$(echo "$env"/lib/python3*/site-packages)#g" \
@@ -82,7 +82,7 @@ make_packages() {  # the virtual environment, with what the first experiments ne
 
 build() {  # TITLE SECONDS PACKAGE ...
   local cmake=()
-  [[ $ros == wheels ]] || cmake=(env "CMAKE_COMMAND=$(type -P cmake)")  # the one that the installation was made for
+  [[ $ros != system ]] || cmake=(env "CMAKE_COMMAND=$(type -P cmake)")  # the one that the installation was made for
   inside "$1" "$2" "${cmake[@]}" python -m colcon --log-base /dev/null build --paths "${@:3}" \
     --build-base "$home/build" --install-base "$home/install" --symlink-install --merge-install \
     --event-handlers console_direct+ desktop_notification- \

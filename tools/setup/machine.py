@@ -32,10 +32,10 @@ def slowness() -> float:
 
 
 def checks(ros: str, home: Path, disk_needed: float) -> Iterator[tuple[str, str, str, str]]:
-    """Gives name, what was found, what is wrong (or nothing), what to do. ``ros``: "wheels", "system" (sourced)."""
+    """Gives name, what was found, what is wrong (or nothing), what to do. ``ros``: "wheels", "kilted", "system"."""
     lowest, highest = (f"{major}.{minor}" for major, minor in PYTHON_RANGE)
     problem = "" if sys.version_info[:2] >= PYTHON_RANGE[0] else f"it is older than {lowest}"
-    if ros == "wheels" and sys.version_info[:2] > PYTHON_RANGE[1]:
+    if ros != "system" and sys.version_info[:2] > PYTHON_RANGE[1]:
         problem = f"the ROS 2 wheels exist for Python {lowest} to {highest}"
     elif ros == "system" and subprocess.run([sys.executable, "-c", "import rclpy"], capture_output=True).returncode:
         problem = "it cannot import the rclpy of the sourced ROS 2"
@@ -51,7 +51,7 @@ def checks(ros: str, home: Path, disk_needed: float) -> Iterator[tuple[str, str,
         problem = f"the ROS 2 wheels need glibc 2.28 or newer, this is {libc or 'another C library'} {version}"
     found = f"{platform.platform()}, {os.cpu_count()} cores"
     advice = "source a ROS 2 Jazzy installation, or use the container in docker/"
-    yield "system", found, problem if ros == "wheels" else "", advice
+    yield "system", found, problem if ros != "system" else "", advice
     named = os.environ.get("CXX", "").split()[:1]
     found = next(filter(None, map(shutil.which, [*named, "c++", "g++", "clang++"])), "")
     problem = "" if found else "no C++ compiler"

@@ -27,7 +27,7 @@ def complete_setup(packages: Iterable[str], report: str) -> None:
     Raises:
         HapticError: the setup failed; it has printed the reason.
     """
-    if os.environ.get("HAPTICS_ROS") != "wheels":  # with a ROS installation, the first setup is complete
+    if os.environ.get("HAPTICS_ROS", "system") == "system":  # with a ROS installation, the first setup is complete
         return
     if re.search("^rest ", Path(os.environ["HAPTICS_ACTIVE"], "stamp").read_text(), re.MULTILINE):
         return

@@ -51,7 +51,7 @@ def check_versions() -> str:
     """Compares the packages with the lock files."""
     from packaging.requirements import Requirement
 
-    names = ["suite", "ros"] if os.environ["HAPTICS_ROS"] == "wheels" else ["suite"]
+    names = {"wheels": ["suite", "ros"], "kilted": ["suite", "ros_kilted"]}.get(os.environ["HAPTICS_ROS"], ["suite"])
     text = "".join(Path(os.environ["HAPTICS_ROOT"], "requirements", f"{name}.lock").read_text() for name in names)
     locked = [Requirement(line) for line in re.findall(r"^\w[^\\\n]*", text, re.MULTILINE)]
     wanted = [requirement for requirement in locked if not requirement.marker or requirement.marker.evaluate()]
@@ -139,8 +139,8 @@ def main(pending: list[str]) -> int:
     rows: list[Row] = list(machine.rows(ros, home, not pending))
     if pending:
         rows[-1] = ("environment", "ok", f"the next start brings up to date: {', '.join(pending)}", "")
-    source = "from wheels in the environment" if ros == "wheels" else os.environ["HAPTICS_UNDERLAY"]
-    rows.append(("ROS 2", "ok", f"Jazzy, {source}", ""))
+    source = "from wheels in the environment" if ros != "system" else os.environ["HAPTICS_UNDERLAY"]
+    rows.append(("ROS 2", "ok", f"{os.environ['ROS_DISTRO'].title()}, {source}", ""))
     return int(machine.show(rows + [examine(*check) for check in CHECKS] + optional_rows()))
 
 
