@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from convex_contact.model.joints import JointActuator
-from convex_contact.model.motors import BallActuator
+from convex_contact.model.motors import MotorLaw
 from convex_contact.model.world import World, WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.dynamics import WorldDynamics
@@ -186,14 +185,14 @@ class Joint:
         self._write(self._arrays.effort, "effort", value)
 
     @property
-    def motor(self) -> JointActuator | BallActuator:
+    def motor(self) -> MotorLaw:
         """PD controller that the world gives the joint, with gains and targets that can be set.
 
         Raises:
             WorldError: the joint has none.
         """
         for law in self._laws():
-            if isinstance(law, JointActuator | BallActuator) and (law.tree, law.joint) == self._place:
+            if isinstance(law, MotorLaw) and (law.tree, law.joint) == self._place:
                 return law
         raise WorldError(f"{self.name}: expected a joint with a motor (World.actuate_joint), got one without")
 
