@@ -32,6 +32,7 @@ class ConstraintState(NamedTuple):
         multipliers: constraint forces lambda at the beginning of the step, shape (m,); (11).
         kinetic_energy: of the mechanism [J].
         constraint_residual: largest |H'| of the holonomic constraints, in their units.
+        friction_converged: false if the forces of two friction elements did not converge in the last step.
 
     Examples:
         >>> from admittance_constraints import AdmittanceController, ConstraintRenderer, Pendulum, ReferenceGenerator
@@ -51,6 +52,7 @@ class ConstraintState(NamedTuple):
     multipliers: np.ndarray
     kinetic_energy: float
     constraint_residual: float
+    friction_converged: bool = True
 
 
 #: names of the vectors of `ConstraintState`, which are also names of fields of `Reference`
@@ -222,6 +224,7 @@ class ConstraintRenderer:
             r.multipliers,
             r.kinetic_energy,
             r.holonomic_residual,
+            r.friction_converged,
         )
 
     def draw(self, canvas: Canvas) -> None:
