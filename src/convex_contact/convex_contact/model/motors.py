@@ -123,8 +123,8 @@ class BallActuator(AxesActuator):
         if name in ("effort_limit", "velocity_limit") and not value > 0.0:
             raise ValueError(f"{name}: expected a number above 0, or inf, got {value!r}")
         found = super()._checked(name, value)
-        if name == "target_position" and not np.linalg.norm(found) > 1e-9:
-            raise WorldError(f"{name}: expected a quaternion (x, y, z, w) that is not zero, got {np.array(found)}")
+        if name == "target_position":
+            checks.quaternion_length(name, found, error=WorldError)
         return found
 
     def numbers(self, rotation: np.ndarray, time: float, period: float) -> np.ndarray:

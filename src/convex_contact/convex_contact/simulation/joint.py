@@ -59,9 +59,7 @@ def unit_quaternion(values: np.ndarray, where: str) -> np.ndarray:
     Raises:
         WorldError: It is zero.
     """
-    norm = float(np.linalg.norm(values))
-    if not norm > 1e-9:
-        raise WorldError(f"{where}: expected a quaternion (x, y, z, w) that is not zero, got {values}")
+    norm = checks.quaternion_length(where, values, error=WorldError)
     return values if abs(norm - 1.0) < 1e-15 else values / norm
 
 
