@@ -39,14 +39,14 @@ def full_name(world: World, name: str, others: Sequence[str] = ()) -> str:
 
     Args:
         world: the world.
-        name: as ``tree/joint``, or the joint's name alone if no other tree has it.
+        name: as ``tree/joint``, or the joint's name alone if it is not that of another joint.
         others: names of other joints, for the message.
 
     Raises:
         WorldError: there is no such joint, or several.
     """
     places = joint_places(world)
-    found = [known for known in places if name in (known, places[known][1])]
+    found = [name] if name in places else [known for known in places if places[known][1] == name]
     if len(found) != 1:
         expected = f"one of {', '.join(found or [*places, *others]) or 'none'}"
         raise WorldError(f"joint: expected {expected}, got {name!r}")
@@ -92,7 +92,7 @@ class Joint:
     Args:
         dynamics: the world in motion.
         laws: returns the joint laws of the simulator and those of its motors, which a reset makes anew.
-        name: as ``tree/joint``, or the joint's name alone if no other tree has it.
+        name: as ``tree/joint``, or the joint's name alone if no other joint has it.
 
     Attributes:
         name: as ``tree/joint``.
