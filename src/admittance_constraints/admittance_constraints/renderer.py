@@ -213,7 +213,9 @@ class ConstraintRenderer:
         """State after the last step. Its arrays do not change later."""
         r, motion = self.controller.reference, self.controller.motion
         if r is None:
-            return ConstraintState(motion, **self._zeros, kinetic_energy=0.0, constraint_residual=0.0)
+            return ConstraintState(
+                motion, **self._zeros, kinetic_energy=0.0, constraint_residual=0.0, friction_converged=True
+            )
         return ConstraintState(
             motion,
             r.z,

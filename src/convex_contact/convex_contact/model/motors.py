@@ -164,6 +164,13 @@ class PlanarActuator(AxesActuator):
         effort_limit: Largest force along each axis and torque (3,), N and N m, above 0; may be inf.
         velocity_limit: Limit of each rate (3,), m/s and rad/s, above 0; may be inf. It acts as the one of
             :class:`~convex_contact.JointActuator`.
+
+    Examples:
+        >>> from convex_contact import PlanarActuator
+        >>> gains = {"proportional_gain": (100.0, 100.0, 2.0), "derivative_gain": (30.0, 30.0, 0.5)}
+        >>> motor = PlanarActuator(0, "plane", **gains, effort_limit=5.0)
+        >>> motor.target_position, motor.effort_limit
+        ((0.0, 0.0, 0.0), (5.0, 5.0, 5.0))
     """
 
     tree: int
@@ -209,7 +216,8 @@ class PlanarActuator(AxesActuator):
         """
         error = self.at("target_position", time) - position
         error[2] = math.remainder(error[2], math.tau)
-        given = error, self.at("target_velocity", time), self.at("feedforward", time), self.effort_limit
+        limits = np.array(self.effort_limit)
+        given = error, self.at("target_velocity", time), self.at("feedforward", time), limits
         rows = []
         for kp, kd, *values in zip(*self._gains(), *given, strict=True):
             driven = kp > 0.0 or kd > 0.0
@@ -281,8 +289,8 @@ class StartedMotor:
             rotation, rates = _tree_ball(law, d) if self._started is None else self._started.ball(d)
             return rates, law.numbers(rotation, d.time, d.period).T
         if isinstance(law, PlanarActuator):
-            position, rates = _tree_planar(law, d)
-            return rates, law.numbers(position, d.time, d.period).T
+            pose, rates = _tree_planar(law, d)
+            return rates, law.numbers(pose, d.time, d.period).T
         assert self._started is not None
         position, rate = self._started.coordinate(d)
         if self._started.joint.kind == "hinge":  # the shorter way to the target
