@@ -9,6 +9,7 @@ from visualization_msgs.msg import MarkerArray
 
 from admittance_constraints.display.approach import ToolMotion
 from admittance_constraints.errors import SingularConfigurationError
+from admittance_constraints.generation.friction_kernel import SWEEPS
 from admittance_constraints.renderer import ConstraintRenderer
 from haptic_core import process
 from haptic_core.errors import InputError
@@ -85,6 +86,10 @@ class ConstraintNode(RenderingNode):
         except ValueError as error:
             raise InputError("unusable input", str(error)) from None
         _write(motion, self.command.tool_pose, self.command.tool_twist, self.command.tool_acceleration)
+        reference = self.renderer.reference
+        if reference is not None and not reference.friction_converged:
+            text = f"tick {device.tick}: the forces of the two friction elements did not converge in {SWEEPS} sweeps"
+            self.reject("friction not converged", text)
 
     def fill_state(self) -> None:
         assert self.renderer is not None

@@ -32,6 +32,7 @@ class ConstraintState(NamedTuple):
         multipliers: constraint forces lambda at the beginning of the step, shape (m,); (11).
         kinetic_energy: of the mechanism [J].
         constraint_residual: largest |H'| of the holonomic constraints, in their units.
+        friction_converged: false if the forces of two friction elements did not converge in the last step.
 
     Examples:
         >>> from admittance_constraints import AdmittanceController, ConstraintRenderer, Pendulum, ReferenceGenerator
@@ -51,6 +52,7 @@ class ConstraintState(NamedTuple):
     multipliers: np.ndarray
     kinetic_energy: float
     constraint_residual: float
+    friction_converged: bool = True
 
 
 #: names of the vectors of `ConstraintState`, which are also names of fields of `Reference`
@@ -211,7 +213,9 @@ class ConstraintRenderer:
         """State after the last step. Its arrays do not change later."""
         r, motion = self.controller.reference, self.controller.motion
         if r is None:
-            return ConstraintState(motion, **self._zeros, kinetic_energy=0.0, constraint_residual=0.0)
+            return ConstraintState(
+                motion, **self._zeros, kinetic_energy=0.0, constraint_residual=0.0, friction_converged=True
+            )
         return ConstraintState(
             motion,
             r.z,
@@ -222,6 +226,7 @@ class ConstraintRenderer:
             r.multipliers,
             r.kinetic_energy,
             r.holonomic_residual,
+            r.friction_converged,
         )
 
     def draw(self, canvas: Canvas) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,23 @@ def test_command_and_state_of_the_node_are_those_of_its_controller(
             assert state.constraint_residual == reference.holonomic_residual
     assert twin.reference is not None and twin.reference.kinetic_energy > 0.0
     assert bench.node.rejections.counts == {}
+
+
+def test_friction_that_does_not_converge_is_counted_and_the_tick_is_answered(
+    make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = make(friction_force=0.05, friction_torque=0.0005).start()
+    for k in range(3):
+        bench.answer(START, hand(k))
+    friction = bench.node.renderer.controller.generator.friction
+    solve = friction.solve
+    with monkeypatch.context() as patch:
+        patch.setattr(friction, "solve", lambda *given: replace(solve(*given), converged=False))
+        assert all(bench.answer(START, hand(k))[0].mode == MOTION for k in range(3, 5))
+    assert not bench.node.renderer.state.friction_converged
+    bench.answer(START, hand(5))
+    assert bench.node.renderer.state.friction_converged
+    assert bench.node.rejections.counts == {"friction not converged": 2}
 
 
 def test_change_of_parameters_causes_no_jump(make: Callable[..., Bench]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from free_direction_friction import friction_force
+from scipy.spatial.transform import Rotation
 
 from admittance_constraints import (
     DiskOnSphere,
@@ -105,6 +107,33 @@ def test_two_elements_that_slide_obey_both_laws_at_once() -> None:
     turning = after[3:] / np.linalg.norm(after[3:])
     np.testing.assert_allclose(wrench[:3], -after[:3] / np.linalg.norm(after[:3]), atol=1e-12)
     np.testing.assert_allclose(wrench[3:], -0.01 * turning - 0.02 * after[3:], atol=1e-12)
+
+
+@pytest.mark.parametrize(("speed", "converges"), [(1.0, True), (0.01, False)])
+def test_forces_of_two_strongly_coupled_elements_that_do_not_converge_are_reported(
+    speed: float, converges: bool
+) -> None:
+    """A force on the tool turns the body nearly as it moves it: W is near singular in three directions."""
+    friction = FreeDirectionFriction(translation=CoulombLaw(1.0), rotation=ViscousCoulombLaw(0.02, viscosity=0.05))
+    inertia = np.diag([2.0, 2.0, 2.0, 0.01, 0.01, 0.01])
+    turn = Rotation.from_rotvec([0.5, -0.8, 0.3]).as_matrix()
+    inertia[:3, 3:] = turn * np.sqrt(2.0 * 0.01 * (1.0 - np.array([1e-2, 1e-4, 1e-6])))
+    inertia[3:, :3] = inertia[:3, 3:].T
+    mobility, velocity = np.linalg.inv(inertia), speed * np.array([0.9, 0.3, -0.6, 5.0, -9.0, 4.0])
+    found = friction.solve(velocity, mobility, np.eye(6), PERIOD, 6)
+    after = velocity + PERIOD * mobility @ found.wrench
+    error = np.abs(found.wrench[:3] + after[:3] / np.linalg.norm(after[:3])).max()  # N, of 1 N against the motion
+    assert not found.sticking and found.converged == converges
+    assert error < 1e-9 if converges else error > 0.1
+
+
+def test_reference_has_the_convergence_of_its_friction(monkeypatch: pytest.MonkeyPatch) -> None:
+    friction = FreeDirectionFriction(translation=CoulombLaw(1.0), rotation=CoulombLaw(0.05))
+    g, solve = generator(DiskOnSphere(), friction, z=[0.4, 0.2, 1.2]), friction.solve
+    assert g.step(np.zeros(6)).friction_converged
+    monkeypatch.setattr(friction, "solve", lambda *given: replace(solve(*given), converged=False))
+    r = g.step(np.zeros(6))
+    assert not r.friction_converged and r.at_rest().friction_converged
 
 
 def test_breakaway_force_is_that_of_the_law() -> None:

@@ -24,7 +24,7 @@ from convex_contact.model.joints import (
 )
 from convex_contact.model.materials import Material, PairLaw
 from convex_contact.model.mjcf import MjcfWarning, load_mjcf
-from convex_contact.model.motors import BallActuator
+from convex_contact.model.motors import BallActuator, PlanarActuator
 from convex_contact.model.native import NativeLibraryError
 from convex_contact.model.pressure_fields import Hydroelastic, PressureField, RigidSurface
 from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, MassProperties, Shape, Sphere
@@ -112,6 +112,7 @@ __all__ = [
     "NormalLaw",
     "PDActuator",
     "PairLaw",
+    "PlanarActuator",
     "Pose",
     "PrescribedMotion",
     "PressureField",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pinocchio as pin
 import pytest
 
 from convex_contact import Simulator, World, WorldError
+from convex_contact.simulation.body_joint_handle import BodyJointHandle
 
 PERIOD = 1e-3
 UNIT = np.array([0.3, -0.4, 0.5, 0.6]) / np.linalg.norm([0.3, -0.4, 0.5, 0.6])
@@ -200,9 +203,56 @@ def test_wrong_names_and_motors_are_refused() -> None:
         _ = Simulator(world, period=PERIOD).joint("joint").column
     with pytest.raises(WorldError, match="joint: expected one of the hinges, slides and balls joint, got 'none'"):
         world.actuate_joint(None, "none", proportional_gain=1.0)
-    with pytest.raises(WorldError, match="joint: velocity_limit: expected inf for a joint between bodies, got 2"):
-        world.actuate_joint(None, "joint", proportional_gain=1.0, velocity_limit=2.0)
+    with pytest.raises(WorldError, match="joint: velocity_limit: expected a number above 0, or inf, got 0"):
+        world.actuate_joint(None, "joint", proportional_gain=1.0, velocity_limit=0.0)
     assert len(world.controllers) == 1
     world.actuate_joint(None, "joint", proportional_gain=1.0)
     with pytest.raises(WorldError, match="joint: expected one motor, got a second"):
         world.actuate_joint(None, "joint", proportional_gain=1.0)
+
+
+def trees_with_joints(folder: Path, **joints: str) -> World:
+    """Trees of one link each, with joints of the given names."""
+    inertia = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    world = World()
+    for tree, joint in joints.items():
+        (folder / f"{tree}.urdf").write_text(
+            f'<robot name="{tree}"><link name="base"/><link name="tip">{inertia}</link><joint name="{joint}" '
+            'type="continuous"><parent link="base"/><child link="tip"/><axis xyz="0 0 1"/></joint></robot>'
+        )
+        world.add_urdf(tree, folder / f"{tree}.urdf")
+    return world
+
+
+def test_short_name_of_several_joints_is_refused_with_their_whole_names(tmp_path: Path) -> None:
+    sim = Simulator(trees_with_joints(tmp_path, arm="turn", leg="turn"), period=PERIOD)
+    with pytest.raises(WorldError, match=r"^joint: expected one of arm/turn, leg/turn, got 'turn'$"):
+        sim.joint("turn")
+    assert [sim.joint(name).name for name in sim.joints] == ["arm/turn", "leg/turn"]
+
+
+def test_whole_name_is_found_where_it_is_the_short_name_of_another_joint(tmp_path: Path) -> None:
+    sim = Simulator(trees_with_joints(tmp_path, arm="turn", leg="arm/turn"), period=PERIOD)
+    assert [sim.joint(name).name for name in sim.joints] == ["arm/turn", "leg/arm/turn"]
+    world = trees_with_joints(tmp_path, arm="turn", leg="knee")
+    world.add_box("door", mass=1.0, size=(0.8, 0.04, 2.0))
+    world.add_joint("turn", "hinge", None, "door", point=(0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0))
+    world.add_joint("pivot", "hinge", None, "door", point=(0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0))
+    sim = Simulator(world, period=PERIOD)
+    warning = "^joint: 'turn' is the joint between bodies; another joint of this name is arm/turn$"
+    with pytest.warns(UserWarning, match=warning):
+        assert isinstance(sim.joint("turn"), BodyJointHandle)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [sim.joint(name).name for name in ("arm/turn", "knee", "pivot")] == ["arm/turn", "leg/knee", "pivot"]
+
+
+def test_name_of_a_joint_of_a_tree_and_of_one_between_bodies_is_refused(tmp_path: Path) -> None:
+    world = trees_with_joints(tmp_path, arm="turn")
+    world.add_box("door", mass=1.0, size=(0.8, 0.04, 2.0))
+    world.add_joint("arm/turn", "hinge", None, "door", point=(0.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0))
+    sim = Simulator(world, period=PERIOD)
+    expected = "^joint: expected the name of one joint, got 'arm/turn' of a tree and between bodies$"
+    with pytest.raises(WorldError, match=expected):
+        sim.joint("arm/turn")
+    assert sim.joint("turn").name == "arm/turn"

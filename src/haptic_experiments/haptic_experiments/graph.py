@@ -30,7 +30,7 @@ from haptic_devices.device import Device, DeviceError
 from haptic_devices.drivers.driver import Driver
 from haptic_devices.factories import find_device
 from haptic_devices.loop import OK, TickLoop
-from haptic_experiments.graph_steps import STEPS, Step
+from haptic_experiments.graph_steps import Step, find_step
 from haptic_launch.experiment_graph import CLOCK, SCRIPTED, Edge, evaluation_order, graph_of
 from haptic_launch.experiments import load_experiment
 from haptic_launch.file_parameters import declared_parameters, nodes_of_run
@@ -291,7 +291,7 @@ def of_nodes(
     for name in evaluation_order(edges):
         if name in p["sources"]:
             node = by_name[name]
-            made[name] = ((steps or {}).get(name) or STEPS[node.executable])(checked(node))
+            made[name] = ((steps or {}).get(name) or find_step(node.executable))(checked(node))
     ticks = round(length / p["period"]) if length != float("inf") else None
     return Graph(loop, made, p["period"], edges, ticks, lag or {}, filters or {})
 

@@ -1,10 +1,15 @@
-"""The rendering nodes of an experiment as steps of a graph: each does without ROS what its node does with messages."""
+"""The rendering nodes of an experiment as steps of a graph: each does without ROS what its node does with messages.
+
+The step of a node is an entry point of group `haptic_graph_steps`, so that nodes of other packages take part, too.
+"""
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
@@ -15,6 +20,9 @@ from haptic_core.messages import set_pose, set_twist, set_vector, set_wrench
 from haptic_msgs.msg import DeviceCommand
 
 Inputs = Mapping[str, Mapping[str, Any]]
+
+#: group of the entry points of functions that make a step of a node's parameters
+ENTRY_POINTS = "haptic_graph_steps"
 
 
 def _given(inputs: Inputs, kind: str) -> dict[str, Any]:
@@ -297,12 +305,27 @@ class WallStep(Step):
         return {name: getattr(report, name) for name in names}
 
 
-#: step of a rendering node by executable
-STEPS: dict[str, type[Step]] = {
-    "admittance_constraints/constraint_node": ConstraintStep,
-    "convex_contact/contact_node": ContactStep,
-    "haptic_friction/comparison_node": ComparisonStep,
-    "haptic_friction/friction_node": FrictionStep,
-    "haptic_friction/network_node": NetworkStep,
-    "tau_wall_control/wall_node": WallStep,
-}
+def find_step(executable: str) -> Callable[[Mapping[str, Any]], Step]:
+    """Returns the class or function that makes the step of a rendering node of the node's parameters.
+
+    Args:
+        executable: "package/executable"; its entry point has the name "package.executable".
+
+    Raises:
+        HapticError: no installed package registers a step of the executable.
+    """
+    points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    name = executable.replace("/", ".")
+    if name not in points:
+        raise HapticError(
+            f"{executable}: has no step without ROS: expected an entry point {name} of group {ENTRY_POINTS} "
+            f"(registered: {', '.join(sorted(points))})"
+        )
+    return points[name].load()  # type: ignore[no-any-return]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "STEPS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(f"{__name__}.STEPS has moved; use {__name__}.find_step", DeprecationWarning, stacklevel=2)
+    return {point.name.replace(".", "/"): point.load() for point in entry_points(group=ENTRY_POINTS)}

@@ -31,10 +31,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import mul, sub
-from typing import Any
 
 #: lever arm by which the damper of a tool's translation also damps its rotation: half of a hand's breadth [m]
 LEVER = 0.05
@@ -236,9 +235,10 @@ class AdmittancePort(Port):
         self._taken = self._nothing if damper is None else damper
         return force if damper is None else list(map(sub, force, damper))
 
-    def __getattr__(self, name: str) -> Any:
-        if name != "told":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    def _former_name(self) -> Callable[[Sequence[float], Sequence[float]], Sequence[float]]:
+        """Returns `damped_force` under the name that it had before."""
         message = "AdmittancePort.told has been renamed; use AdmittancePort.damped_force"
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         return self.damped_force
+
+    told = property(_former_name)

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 
 #: largest size of an array whose entries are summed in Python to check that all are finite, faster than NumPy
 _FEW = 32
+#: length above which a quaternion is a rotation, and error of the length of a unit quaternion that counts as rounding
+_ZERO, _ROUNDED = 1e-9, 0.01
 
 
 def finite_number(
@@ -89,6 +91,30 @@ def finite_array(
             words = f"{expected}, got {value!r}" if expected else f"finite numbers, got {first_entry(~finite, array)}"
             raise error(f"{name}: expected {words}")
     return array
+
+
+def quaternion_length(
+    name: str, quaternion: ArrayLike, *, unit: bool = False, got: str = "", error: type[Exception] = ValueError
+) -> float:
+    """Returns the length of a quaternion that is a rotation.
+
+    Args:
+        name: field for the message.
+        quaternion: x, y, z, w, finite, shape (4,).
+        unit: true if the length has to be 1, within 1 %; false if it has to be above 1e-9.
+        got: given value in words; empty: the length of a unit quaternion, the numbers of another.
+        error: class of the error.
+
+    Raises:
+        error: the quaternion has another length.
+    """
+    q = np.asarray(quaternion, dtype=float)
+    length = float(np.linalg.norm(q))
+    if unit and not abs(length - 1.0) < _ROUNDED:
+        raise error(f"{name}: expected a quaternion of length 1, got {got or f'length {length:g}'}")
+    if not length > _ZERO:
+        raise error(f"{name}: expected a quaternion (x, y, z, w) that is not zero, got {got or q}")
+    return length
 
 
 def first_entry(chosen: np.ndarray, values: np.ndarray) -> str:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from haptic_math.quantities import finite_array, finite_number
+from haptic_math.quantities import finite_array, finite_number, quaternion_length
 
 
 class OwnError(Exception):
@@ -75,3 +75,31 @@ def test_a_stated_expectation_is_in_every_refusal_of_an_array(value: object) -> 
     with pytest.raises(ValueError) as refused:
         finite_array("q", value, (2,), expected="2 finite numbers")
     assert str(refused.value) == f"q: expected 2 finite numbers, got {value!r}"
+
+
+@pytest.mark.parametrize("length, unit", [(1.0, True), (1.009, True), (0.991, True), (1e-8, False), (7.0, False)])
+def test_quaternion_that_is_a_rotation_has_its_length(length: float, unit: bool) -> None:
+    assert quaternion_length("orientation", [0.0, 0.6 * length, 0.0, -0.8 * length], unit=unit) == pytest.approx(length)
+
+
+@pytest.mark.parametrize(
+    "quaternion, options, message",
+    [
+        (
+            (0, 0, 0, 1e-10),
+            {},
+            "q: expected a quaternion (x, y, z, w) that is not zero, got [0.e+00 0.e+00 0.e+00 1.e-10]",
+        ),
+        ((0, 0, 0, 0), {"unit": True}, "q: expected a quaternion of length 1, got length 0"),
+        ((0, 0, 0.6, 0.6), {"unit": True}, "q: expected a quaternion of length 1, got length 0.848528"),
+        (
+            (0, 0, 0, 1.02),
+            {"unit": True, "got": "[..., 1.02]"},
+            "q: expected a quaternion of length 1, got [..., 1.02]",
+        ),
+    ],
+)
+def test_quaternion_of_another_length_is_refused(quaternion: tuple, options: dict, message: str) -> None:
+    with pytest.raises(OwnError) as refused:
+        quaternion_length("q", quaternion, error=OwnError, **options)
+    assert str(refused.value) == message

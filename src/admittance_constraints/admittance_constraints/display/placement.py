@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from admittance_constraints import rotations
 from admittance_constraints.checks import finite_vector
 from haptic_files.moved_modules import renamed
+from haptic_math.quantities import quaternion_length
 
 _CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
 
@@ -72,10 +73,7 @@ class DisplayTransform:
 
 def _unit(name: str, quaternion: ArrayLike) -> np.ndarray:
     Q = finite_vector(name, quaternion, 4)
-    size = float(np.linalg.norm(Q))
-    if not abs(size - 1.0) < 0.01:
-        raise ValueError(f"{name}: expected a quaternion of length 1, got length {size:g}")
-    return Q / size
+    return Q / quaternion_length(name, Q, unit=True)
 
 
 __getattr__ = renamed(__name__, {"Placement": "DisplayTransform"})

@@ -32,11 +32,14 @@ class FrictionSolution:
         sticking: true if every element sticks. If one of two elements slides and the other sticks, the velocity of
             the second is zero to the convergence of their iteration (1e-14 of the force), not exactly.
         at_rest: true if all elements stick and no free direction remains, so that the mechanism does not move.
+        converged: false if the forces of two elements still change after the largest number of sweeps; then they do not
+            satisfy both laws.
     """
 
     wrench: np.ndarray
     sticking: bool
     at_rest: bool
+    converged: bool = True
 
 
 class FreeDirectionFriction:
@@ -88,7 +91,7 @@ class FreeDirectionFriction:
         Raises:
             ValueError: a law falls too steeply for the period and the inertia (Kikuuwe et al. (15)).
         """
-        sticking, directions = friction_kernel.solve(
+        sticking, directions, converged = friction_kernel.solve(
             self._codes,
             self._coefficients,
             self._acts,
@@ -102,4 +105,4 @@ class FreeDirectionFriction:
         if not sticking:
             for law, k in self._falling:
                 law.check_existence(float(self._largest[k]))
-        return FrictionSolution(self._wrench.copy(), sticking, sticking and directions == freedoms)
+        return FrictionSolution(self._wrench.copy(), sticking, sticking and directions == freedoms, converged)

@@ -1,7 +1,8 @@
 """The equation of friction on the free directions in compiled form, see `friction`.
 
 One friction element has three rows: the tool's velocity or its angular velocity. With two elements all six rows
-stick together, or the elements are solved alternately until their forces converge (block Gauss-Seidel).
+stick together, or the elements are solved alternately until their forces converge (block Gauss-Seidel). This is slow
+where a force turns the tool nearly as it moves it, as at a tool far from the centre of mass.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from haptic_friction.laws.projection import project_principal
 #: eigenvalues of W below this fraction of the largest are directions that the constraints forbid
 _FORBIDDEN = 1e-9
 #: largest number of sweeps over two elements, each some microseconds, and sweeps between two extrapolations
-_SWEEPS, _EXTRAPOLATED = 2000, 8
+SWEEPS, _EXTRAPOLATED = 2000, 8
+#: change of the forces at which the sweeps end, and at which they count as converged where rounding keeps them from
+#: ending, relative to the largest force
+_CONVERGED, _ROUNDED = 1e-14, 1e-11
 _TINY = 1e-300
 
 
@@ -23,7 +27,7 @@ def solve(
     codes: tuple[int | None, int | None], coefficients: tuple[np.ndarray, np.ndarray], acts: tuple[bool, bool],
     velocity: np.ndarray, mobility: np.ndarray, twist: np.ndarray, period: float, wrench: np.ndarray,
     largest: np.ndarray,
-) -> tuple[bool, int]:  # fmt: skip
+) -> tuple[bool, int, bool]:  # fmt: skip
     """Writes the friction of one step.
 
     Args:
@@ -39,7 +43,8 @@ def solve(
             two laws that stick together.
 
     Returns:
-        Flag of sticking of all elements, and number of directions in which the elements' rows can move.
+        Flag of sticking of all elements, number of directions in which the elements' rows can move, and flag of
+        convergence of the sweeps.
     """
     forces = np.zeros(6)
     if not (acts[0] and acts[1]):
@@ -49,26 +54,27 @@ def solve(
             code, coefficients[law], 3 * law, velocity, mobility, twist, period, forces
         )
         wrench[:] = -forces
-        return sticks, directions
+        return sticks, directions, True
     values, vectors = _principal(period * (twist @ mobility))
     y = vectors.T.copy() @ (twist @ velocity)
     sticks, together = _stick_together(values, vectors, y, coefficients[0][0, 0], coefficients[1][0, 0])
     if sticks:
         wrench[:] = -together
-        return True, len(values)
-    step = np.zeros(6)
-    for sweep in range(_SWEEPS):
+        return True, len(values), True
+    step, change = np.zeros(6), 0.0
+    for sweep in range(SWEEPS):
         before, last = forces.copy(), step
         _, _, largest[0] = _solve_element(codes[0], coefficients[0], 0, velocity, mobility, twist, period, forces)
         _, _, largest[1] = _solve_element(codes[1], coefficients[1], 3, velocity, mobility, twist, period, forces)
         step = forces - before
-        if np.abs(step).max() <= 1e-14 * np.abs(forces).max():
+        change = np.abs(step).max()
+        if change <= _CONVERGED * np.abs(forces).max():
             break
         ratio = np.sum(step * last) / max(np.sum(last * last), _TINY)
         if sweep % _EXTRAPOLATED == _EXTRAPOLATED - 1 and 0.0 < ratio < 1.0:
             forces += ratio / (1.0 - ratio) * step  # the limit of steps that keep shrinking by this ratio
     wrench[:] = -forces
-    return False, len(values)
+    return False, len(values), change <= _ROUNDED * np.abs(forces).max()
 
 
 @njit(cache=True, error_model="numpy")
@@ -123,7 +129,7 @@ def _stick_together(
     first_square, second_square = max(first_limit, _TINY) ** 2, max(second_limit, _TINY) ** 2
     low, high = 0.0, 1.0
     D = np.empty(6)
-    for _ in range(_SWEEPS):
+    for _ in range(SWEEPS):
         weight = 0.5 * (low + high)
         D[:3], D[3:] = first_square / weight, second_square / (1.0 - weight)
         force = D * (B.T.copy() @ np.linalg.solve((B * D) @ B.T.copy(), y))

@@ -69,6 +69,7 @@ class Reference(_Fields):
         kinetic_energy, potential_energy: T, V [J].
         friction_force: [force; moment] of the friction option on the tool, base frame, shape (6,) [N; N m].
         sticking: true if every friction element sticks; false without friction.
+        friction_converged: false if the forces of two friction elements did not converge in this step.
 
     Examples:
         >>> from admittance_constraints import ReferenceGenerator, RollingDisk
@@ -77,13 +78,21 @@ class Reference(_Fields):
         ((6,), (4,))
     """
 
-    __slots__ = ("friction_force", "sticking")
+    __slots__ = ("friction_converged", "friction_force", "sticking")
 
-    def __init__(self, data: np.ndarray, slices: dict[str, slice], friction_force: np.ndarray, sticking: bool) -> None:
+    def __init__(
+        self,
+        data: np.ndarray,
+        slices: dict[str, slice],
+        friction_force: np.ndarray,
+        sticking: bool,
+        friction_converged: bool = True,
+    ) -> None:
         self._data = data
         self._slices = slices
         self.friction_force = friction_force
         self.sticking = sticking
+        self.friction_converged = friction_converged
 
     holonomic_residual = _scalar("holonomic_residual")
     velocity_residual = _scalar("velocity_residual")

@@ -373,7 +373,7 @@ class ReferenceGenerator:
         self._vector = new
         self._previous_force = force
         self.steps += 1
-        return Reference(result, s, found.wrench, found.sticking)
+        return Reference(result, s, found.wrench, found.sticking, found.converged)
 
     def _free_acceleration(self, result: np.ndarray) -> np.ndarray:
         if self._about_pose:

@@ -36,8 +36,7 @@ class ToolPlace:
             ValueError: a parameter is wrong.
         """
         orientation = checks.array("frame_orientation", p["frame_orientation"], (4,))
-        if not abs(np.linalg.norm(orientation) - 1.0) < 0.01:
-            raise ValueError(f"frame_orientation: expected a quaternion of length 1, got {p['frame_orientation']!r}")
+        checks.quaternion_length("frame_orientation", orientation, unit=True, got=repr(p["frame_orientation"]))
         frame = Pose.of(checks.array("frame_position", p["frame_position"], (3,)), orientation, "frame")
         axes = np.array([axis not in p["held_axes"] for axis in "xyz"])
         return ToolPlace(frame, checks.number("scale", p["scale"], above=0.0), axes, bool(p["coupled_rotation"]))

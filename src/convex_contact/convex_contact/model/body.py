@@ -15,7 +15,7 @@ from convex_contact.model.pressure_fields import Hydroelastic, Mesh, PressureFie
 from convex_contact.model.shapes import HalfSpace, Shape
 from convex_contact.problem.errors import ContactError
 from haptic_files.moved_modules import renamed
-from haptic_math.quantities import finite_array
+from haptic_math.quantities import finite_array, quaternion_length
 
 if TYPE_CHECKING:
     from convex_contact.model.joints import JointLaw
@@ -58,9 +58,7 @@ class Pose:
         """
         p = vector(position, 3, f"{where}: position")
         q = vector(orientation, 4, f"{where}: orientation")
-        norm = np.linalg.norm(q)
-        if not norm > 1e-9:
-            raise WorldError(f"{where}: orientation: expected a quaternion (x, y, z, w) that is not zero, got {q}")
+        norm = quaternion_length(f"{where}: orientation", q, error=WorldError)
         return Pose(p, q if abs(norm - 1) < 1e-15 else q / norm)  # a written pose is read without change
 
     @property

@@ -1,4 +1,4 @@
-"""Motors that act by rows of their own: those of ball joints, and of hinges and slides between bodies.
+"""Motors that act by rows of their own: those of ball and planar joints, and of hinges and slides between bodies.
 
 The motor of a joint of a tree with one coordinate is a :class:`~convex_contact.model.joints.JointActuator` alone.
 """
@@ -6,6 +6,7 @@ The motor of a joint of a tree with one coordinate is a :class:`~convex_contact.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from convex_contact.model.body_joints import WITH_AXIS, BodyJoint, body_joints
 from convex_contact.model.joints import JointActuator
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
-from convex_contact.problem.row_numbers import controller_row
+from convex_contact.problem.row_numbers import controller_row, write_speed_row
 
 if TYPE_CHECKING:
     from convex_contact.model.world import World
@@ -31,8 +32,44 @@ NO_TREE = -1
 GivenNumbers = Sequence[float] | np.ndarray | Callable[[float], Sequence[float] | np.ndarray]
 
 
+#: kinds of the joints of trees with several velocities, by the names of Pinocchio
+_SEVERAL = {"JointModelSpherical": "ball", "JointModelPlanar": "planar", "JointModelFreeFlyer": "free"}
+
+
+class AxesActuator:
+    """Base of the motors of joints with three velocities: checks of their numbers, and functions of time.
+
+    Attributes:
+        tree: Number of the tree; -1 for a joint between bodies.
+        joint: Name of the joint.
+        velocity_limit: limit of the velocity's components, one or three numbers.
+    """
+
+    tree: int
+    joint: str
+    velocity_limit: Any
+    _COUNTS: ClassVar[dict[str, int]]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (callable(value) and name in self._COUNTS):
+            value = self._checked(name, value)
+        object.__setattr__(self, name, value)
+
+    def _checked(self, name: str, value: Any) -> Any:
+        return tuple(vector(value, self._COUNTS[name], name).tolist()) if name in self._COUNTS else value
+
+    def at(self, name: str, time: float) -> np.ndarray:
+        """Returns a target or the feedforward at a time (s).
+
+        Raises:
+            WorldError: A function of time gave impossible numbers.
+        """
+        value = getattr(self, name)
+        return np.array(self._checked(name, value(time)) if callable(value) else value)
+
+
 @dataclass
-class BallActuator:
+class BallActuator(AxesActuator):
     """A motor of a ball joint with a PD controller; what is changed between steps acts from the next one on.
 
     Its torque along the axes of the joint's link is kp e + kd (v_d - v) + u_0 at the end of the step, e being the
@@ -48,6 +85,8 @@ class BallActuator:
         target_velocity: v_d (3,), rad/s, along the axes of the link.
         feedforward: u_0 (3,), N m, likewise.
         effort_limit: Largest component of the torque, N m, above 0; may be inf.
+        velocity_limit: Limit of each component of the velocity, rad/s, above 0; may be inf. It acts as the one of
+            :class:`~convex_contact.JointActuator`.
 
     Examples:
         >>> from convex_contact import Simulator, World
@@ -70,13 +109,9 @@ class BallActuator:
     target_velocity: GivenNumbers = (0.0, 0.0, 0.0)
     feedforward: GivenNumbers = (0.0, 0.0, 0.0)
     effort_limit: float = math.inf
+    velocity_limit: float = math.inf
 
     _COUNTS: ClassVar[dict[str, int]] = {"target_position": 4, "target_velocity": 3, "feedforward": 3}
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (callable(value) and name in self._COUNTS):
-            value = self._checked(name, value)
-        object.__setattr__(self, name, value)
 
     def __post_init__(self) -> None:
         if self.proportional_gain + self.derivative_gain == 0.0:
@@ -85,23 +120,12 @@ class BallActuator:
     def _checked(self, name: str, value: Any) -> Any:
         if name in ("proportional_gain", "derivative_gain"):
             return checks.number(name, value, minimum=0.0)
-        if name == "effort_limit" and not value > 0.0:
+        if name in ("effort_limit", "velocity_limit") and not value > 0.0:
             raise ValueError(f"{name}: expected a number above 0, or inf, got {value!r}")
-        if name not in self._COUNTS:
-            return value
-        numbers = vector(value, self._COUNTS[name], name)
-        if name == "target_position" and not np.linalg.norm(numbers) > 1e-9:
-            raise WorldError(f"{name}: expected a quaternion (x, y, z, w) that is not zero, got {numbers}")
-        return tuple(numbers.tolist())
-
-    def at(self, name: str, time: float) -> np.ndarray:
-        """Returns a target or the feedforward at a time (s).
-
-        Raises:
-            WorldError: A function of time gave impossible numbers.
-        """
-        value = getattr(self, name)
-        return np.array(self._checked(name, value(time)) if callable(value) else value)
+        found = super()._checked(name, value)
+        if name == "target_position":
+            checks.quaternion_length(name, found, error=WorldError)
+        return found
 
     def numbers(self, rotation: np.ndarray, time: float, period: float) -> np.ndarray:
         """Returns numbers b, v^, R, beta, lower, upper of the three rows in a step (6, 3).
@@ -121,13 +145,99 @@ class BallActuator:
         return np.array(rows).T
 
 
+@dataclass
+class PlanarActuator(AxesActuator):
+    """Motors of a planar joint with PD controllers along x and y of the parent and about the joint's normal.
+
+    The force or torque of each axis is kp (q_d - q) + kd (v_d - v) + u_0 at the end of the step, clamped at the effort
+    limit, as that of :class:`~convex_contact.JointActuator`. Gains and limits are one number for each axis, or one for
+    all; an axis whose gains are zero has no motor. Targets and feedforward may be functions of time (s).
+
+    Attributes:
+        tree: Number of the tree.
+        joint: Name of the joint.
+        proportional_gain: kp (3,), N/m and N m/rad, not negative.
+        derivative_gain: kd (3,), N s/m and N m s/rad, not negative; not all gains zero.
+        target_position: x, y, angle (3,), m and rad; the motor rotates the shorter way.
+        target_velocity: v_d (3,), rates of x, y, angle, m/s and rad/s.
+        feedforward: u_0 (3,), N and N m.
+        effort_limit: Largest force along each axis and torque (3,), N and N m, above 0; may be inf.
+        velocity_limit: Limit of each rate (3,), m/s and rad/s, above 0; may be inf. It acts as the one of
+            :class:`~convex_contact.JointActuator`.
+
+    Examples:
+        >>> from convex_contact import PlanarActuator
+        >>> gains = {"proportional_gain": (100.0, 100.0, 2.0), "derivative_gain": (30.0, 30.0, 0.5)}
+        >>> motor = PlanarActuator(0, "plane", **gains, effort_limit=5.0)
+        >>> motor.target_position, motor.effort_limit
+        ((0.0, 0.0, 0.0), (5.0, 5.0, 5.0))
+    """
+
+    tree: int
+    joint: str
+    proportional_gain: float | Sequence[float] = 0.0
+    derivative_gain: float | Sequence[float] = 0.0
+    target_position: GivenNumbers = (0.0, 0.0, 0.0)
+    target_velocity: GivenNumbers = (0.0, 0.0, 0.0)
+    feedforward: GivenNumbers = (0.0, 0.0, 0.0)
+    effort_limit: float | Sequence[float] = math.inf
+    velocity_limit: float | Sequence[float] = math.inf
+
+    _COUNTS: ClassVar[dict[str, int]] = {"target_position": 3, "target_velocity": 3, "feedforward": 3}
+    _EXPECTED: ClassVar[dict[str, str]] = {
+        "proportional_gain": "finite numbers of at least 0", "derivative_gain": "finite numbers of at least 0",
+        "effort_limit": "numbers above 0, or inf", "velocity_limit": "numbers above 0, or inf",
+    }  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if not np.any(self._gains()):
+            raise ValueError("proportional_gain, derivative_gain: expected at least one above 0, got only 0")
+
+    def _gains(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.array(self.proportional_gain), np.array(self.derivative_gain)
+
+    def _checked(self, name: str, value: Any) -> Any:
+        if name not in self._EXPECTED:
+            return super()._checked(name, value)
+        numbers = np.array(value, dtype=float)
+        numbers = np.full(3, numbers) if numbers.ndim == 0 else numbers
+        allowed = (numbers >= 0.0) & np.isfinite(numbers) if name.endswith("gain") else numbers > 0.0
+        if numbers.shape != (3,) or not allowed.all():
+            raise ValueError(f"{name}: expected one or three {self._EXPECTED[name]}, got {value!r}")
+        return tuple(numbers.tolist())
+
+    def numbers(self, position: np.ndarray, time: float, period: float) -> np.ndarray:
+        """Returns numbers b, v^, R, beta, lower, upper of the three rows in a step (6, 3); R is inf without a motor.
+
+        Args:
+            position: x, y, angle (3,), m and rad.
+            time: At the start of the step, s.
+            period: Its length, s.
+        """
+        error = self.at("target_position", time) - position
+        error[2] = math.remainder(error[2], math.tau)
+        limits = np.array(self.effort_limit)
+        given = error, self.at("target_velocity", time), self.at("feedforward", time), limits
+        rows = []
+        for kp, kd, *values in zip(*self._gains(), *given, strict=True):
+            driven = kp > 0.0 or kd > 0.0
+            row = controller_row(period, 0.0, float(kp), float(kd), *map(float, values)) if driven else _NO_MOTOR
+            rows.append(row)
+        return np.array(rows).T
+
+
+#: numbers of the row of an axis without a motor
+_NO_MOTOR = (0.0, 0.0, math.inf, 0.0, 0.0, 0.0)
+MotorLaw = JointActuator | BallActuator | PlanarActuator
+
+
 @dataclass(frozen=True)
 class Motor:
     """A motor that acts by rows of its own.
 
     Attributes:
         law: Its controller.
-        joint: The joint between bodies, a hinge, a slide or a ball; None: a ball joint of a tree.
+        joint: The joint between bodies, a hinge, a slide or a ball; None: a ball or planar joint of a tree.
 
     Examples:
         >>> from convex_contact import Simulator, World
@@ -141,7 +251,7 @@ class Motor:
         0.5
     """
 
-    law: JointActuator | BallActuator
+    law: MotorLaw
     joint: BodyJoint | None = None
 
     def start(self, d: WorldDynamics) -> StartedMotor:
@@ -166,37 +276,81 @@ class StartedMotor:
 
     def __call__(self, d: WorldDynamics) -> Constraint:
         """Returns the rows of the coming step."""
+        rates, numbers = self._rows(d)
+        limits = np.broadcast_to(self.law.velocity_limit, len(rates))
+        # mechanisms in a plane do not rotate about all axes
+        acts = rates[:, :-1].any(axis=1) & np.isfinite(numbers[:, 2])
+        return GivenRows(_rows(rates[acts], numbers[acts], limits[acts], d.period))
+
+    def _rows(self, d: WorldDynamics) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the rates (k, nv + 1) and the numbers (k, 6) of the controllers."""
         law = self.law
         if isinstance(law, BallActuator):
             rotation, rates = _tree_ball(law, d) if self._started is None else self._started.ball(d)
-            numbers = law.numbers(rotation, d.time, d.period)
-        else:
-            assert self._started is not None
-            position, rate = self._started.coordinate(d)
-            if self._started.joint.kind == "hinge":  # the shorter way to the target
-                target = law.at("target_position", d.time)
-                position = target - math.remainder(target - position, math.tau)
-            rates, numbers = rate[None], np.array(law.numbers([position], d.time, d.period)).reshape(6, 1)
-        numbers[0] += rates[:, -1]
-        moves = rates[:, :-1].any(axis=1)  # mechanisms in a plane do not rotate about all axes
-        return GivenRows(Rows(rates[moves, :-1], *numbers[:, moves]))
+            return rates, law.numbers(rotation, d.time, d.period).T
+        if isinstance(law, PlanarActuator):
+            pose, rates = _tree_planar(law, d)
+            return rates, law.numbers(pose, d.time, d.period).T
+        assert self._started is not None
+        position, rate = self._started.coordinate(d)
+        if self._started.joint.kind == "hinge":  # the shorter way to the target
+            target = law.at("target_position", d.time)
+            position = target - math.remainder(target - position, math.tau)
+        return rate[None], np.array(law.numbers([position], d.time, d.period))[None]
+
+
+def _rows(rates: np.ndarray, numbers: np.ndarray, limits: np.ndarray, period: float) -> Rows:
+    """Returns the rows of controllers, followed by those of both sides of their velocity limits.
+
+    Args:
+        rates: rows of the velocities; the last column is the part that no tree moves, shape (k, nv + 1).
+        numbers: numbers of the controllers' rows, shape (k, 6); velocity limits change the bounds.
+        limits: velocity limits, shape (k,).
+        period: dt [s].
+    """
+    all_rates, all_numbers = [*rates], [*np.ascontiguousarray(numbers)]
+    for k in np.flatnonzero(limits < math.inf):
+        for sign in (1.0, -1.0):
+            side = np.empty(6)
+            write_speed_row(period, limits[k], sign, all_numbers[k], side)
+            all_rates.append(-sign * rates[k])
+            all_numbers.append(side)
+    jacobian = np.array(all_rates).reshape(-1, rates.shape[1])
+    columns = np.array(all_numbers).reshape(-1, 6).T.copy()
+    columns[0] += jacobian[:, -1]
+    return Rows(jacobian[:, :-1], *columns)
+
+
+def _tree_joint(law: AxesActuator, d: WorldDynamics) -> tuple[np.ndarray, int]:
+    """Returns the coordinates (4,) of a ball or planar joint of a tree, and the column of its first velocity."""
+    model = d.world.trees[law.tree].model.model
+    joint = model.joints[model.getJointId(law.joint)]
+    return d.coordinates(law.tree)[joint.idx_q :][:4], d.columns(tree=law.tree).start + joint.idx_v
 
 
 def _tree_ball(law: BallActuator, d: WorldDynamics) -> tuple[np.ndarray, np.ndarray]:
     """Returns the rotation (3, 3) of a ball joint of a tree and the rows (3, nv + 1) of its velocity."""
-    model = d.world.trees[law.tree].model.model
-    joint = model.joints[model.getJointId(law.joint)]
-    first, q = d.columns(tree=law.tree).start + joint.idx_v, d.coordinates(law.tree)[joint.idx_q :][:4]
+    q, first = _tree_joint(law, d)
     return pin.Quaternion(q).normalized().matrix(), np.eye(3, d.nv + 1, first)
 
 
-def motor_laws(controllers: Iterable[Any]) -> list[JointActuator | BallActuator]:
+def _tree_planar(law: PlanarActuator, d: WorldDynamics) -> tuple[np.ndarray, np.ndarray]:
+    """Returns x, y, angle (3,) of a planar joint of a tree and the rows (3, nv + 1) of their rates."""
+    (x, y, cosine, sine), first = _tree_joint(law, d)
+    angle = math.atan2(sine, cosine)
+    rates = np.eye(3, d.nv + 1, first)
+    c, s = math.cos(angle), math.sin(angle)
+    rates[:2, first : first + 2] = [[c, -s], [s, c]]  # the joint's velocities are along the axes of its link
+    return np.array([x, y, angle]), rates
+
+
+def motor_laws(controllers: Iterable[Any]) -> list[MotorLaw]:
     """Returns the laws of the motors among the controllers of a simulation."""
     return [controller.law for controller in controllers if isinstance(controller, StartedMotor)]
 
 
 def add_motor(world: World, tree: int | None, name: str, values: dict[str, Any]) -> None:
-    """Adds a motor of a ball joint, or of a hinge or a slide between bodies; see :meth:`World.actuate_joint`.
+    """Adds a motor of a ball or planar joint, or of a hinge or a slide between bodies; see `World.actuate_joint`.
 
     Args:
         world: the world of the joint.
@@ -205,36 +359,41 @@ def add_motor(world: World, tree: int | None, name: str, values: dict[str, Any])
         values: fields of the controller, by name.
 
     Raises:
-        WorldError: There is no such joint, it has a motor, or a value is wrong; nothing is added.
+        WorldError: There is no such joint, it has a motor or is free, or a value is wrong; nothing is added.
     """
-    joint = None
+    joint, kind = None, "" if tree is None else kind_of_several(world, tree, name)
     if tree is None:
         known = {joint.name: joint for joint in body_joints(world) if joint.kind in (*WITH_AXIS, "ball")}
         if name not in known:
             expected = f"one of the hinges, slides and balls {', '.join(known) or 'none'}"
             raise WorldError(f"joint: expected {expected}, got {name!r}")
-        joint = known[name]
+        joint, kind = known[name], known[name].kind
     where = name if tree is None else f"{world.trees[tree].name}: {name}"
-    kind: Any = JointActuator if joint is not None and joint.kind in WITH_AXIS else BallActuator
+    if kind == "free":
+        raise WorldError(f"{where}: expected a hinge, a slide, a ball or a planar joint for a motor, got a free joint")
+    make: Any = {"ball": BallActuator, "planar": PlanarActuator}.get(kind, JointActuator)
     number = NO_TREE if tree is None else tree
     for other in world.controllers:
         if isinstance(other, Motor) and (other.law.tree, other.law.joint) == (number, name):
             raise WorldError(f"{where}: expected one motor, got a second")
     try:
-        checks.field_names(kind, values)
-        law = kind(number, name, **values)
+        checks.field_names(make, values)
+        law = make(number, name, **values)
     except (TypeError, ValueError) as error:
         raise WorldError(f"{where}: {error}") from None
-    if isinstance(law, JointActuator) and law.velocity_limit != math.inf:
-        expected = "expected inf for a joint between bodies"
-        raise WorldError(f"{where}: velocity_limit: {expected}, got {law.velocity_limit!r}")
     world.controllers.append(Motor(law, joint))
 
 
-def is_ball(world: World, tree: int | str, joint: str) -> bool:
-    """Returns whether a tree, by number or name, has a ball joint of a name."""
+def kind_of_several(world: World, tree: int | str, joint: str) -> str:
+    """Returns "ball", "planar" or "free" for a joint with several velocities of a tree, by number or name; else ""."""
     for number, known in enumerate(world.trees):
-        model = known.model.model
-        if tree in (number, known.name) and model.existJointName(joint):
-            return bool(model.joints[model.getJointId(joint)].shortname() == "JointModelSpherical")
-    return False
+        model = getattr(known.model, "model", None)  # a deformable body has none
+        if tree in (number, known.name) and model is not None and model.existJointName(joint):
+            return _SEVERAL.get(model.joints[model.getJointId(joint)].shortname(), "")
+    return ""
+
+
+def is_ball(world: World, tree: int | str, joint: str) -> bool:
+    """Returns whether a tree has a ball joint of a name; deprecated."""
+    warnings.warn("is_ball is deprecated; use kind_of_several", DeprecationWarning, stacklevel=2)
+    return kind_of_several(world, tree, joint) == "ball"

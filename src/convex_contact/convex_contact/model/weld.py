@@ -71,8 +71,8 @@ class Weld:
             value = getattr(self, name)
             if value is not None:
                 numbers = checks.array(name, value, (count,))
-                if name == "orientation" and not np.linalg.norm(numbers) > 1e-9:
-                    raise ValueError("orientation: expected a quaternion (x, y, z, w) that is not zero")
+                if name == "orientation":
+                    checks.quaternion_length(name, numbers)
                 object.__setattr__(self, name, tuple(numbers.tolist()))
 
     def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:

@@ -33,7 +33,7 @@ from convex_contact.model.body import (
 from convex_contact.model.body import Drive as Drive
 from convex_contact.model.joints import Controller, JointActuator, JointCoupler, JointLaw, JointMotion
 from convex_contact.model.materials import Material, PairLaw
-from convex_contact.model.motors import add_motor, is_ball
+from convex_contact.model.motors import add_motor, kind_of_several
 from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
 from convex_contact.model.weld import Weld
 from convex_contact.problem import checks
@@ -303,13 +303,13 @@ class World:
         """Adds a PD controller with an effort limit to a joint; values as in :class:`~convex_contact.JointActuator`.
 
         The limits of effort and velocity are by default those of the tree's file. With None for the tree the joint is a
-        hinge, a slide or a ball of :meth:`add_joint`, whose motor has no limit of velocity; a ball joint, also of a
-        tree, has the values of :class:`~convex_contact.BallActuator`.
+        hinge, a slide or a ball of :meth:`add_joint`. A ball joint has the values and defaults of
+        :class:`~convex_contact.BallActuator`, a planar one those of :class:`~convex_contact.PlanarActuator`.
 
         Raises:
             WorldError: there is no such joint, or a value is wrong.
         """
-        if tree is None or is_ball(self, tree, joint):
+        if tree is None or kind_of_several(self, tree, joint):
             add_motor(self, None if tree is None else self._joint(tree)[0], joint, values)
         else:
             self._add_joint_law(JointActuator, tree, joint, **values)

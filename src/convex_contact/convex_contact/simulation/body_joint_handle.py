@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from convex_contact.model.world import WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.body_placement import can_be_placed, set_body_state
 from convex_contact.simulation.dynamics import WorldDynamics
-from convex_contact.simulation.joint import POSITIONS, Joint, full_name, read_only, unit_quaternion
+from convex_contact.simulation.joint import POSITIONS, Joint, full_name, joint_places, read_only, unit_quaternion
 
 
 def started_joints(controllers: Iterable[Any]) -> dict[str, StartedJoint]:
@@ -29,7 +30,9 @@ def started_joints(controllers: Iterable[Any]) -> dict[str, StartedJoint]:
 def find_joint(
     d: WorldDynamics, laws: Callable[[], Sequence[JointLaw]], controllers: Callable[[], Sequence[Any]], name: str
 ) -> Joint:
-    """Returns a joint of a tree or between bodies; the whole name of one goes before the short name of another.
+    """Returns a joint of a tree or between bodies; a whole name is found even if it is the short name of another joint.
+
+    A joint between bodies has no short name. If its name is the short name of joints of trees, a warning names them.
 
     Args:
         d: The world in motion.
@@ -46,6 +49,13 @@ def find_joint(
         return [*laws(), *motor_laws(controllers())]
 
     if name in between:
+        places = joint_places(d.world)
+        if name in places:
+            raise WorldError(f"joint: expected the name of one joint, got {name!r} of a tree and between bodies")
+        others = [whole for whole, (_, short) in places.items() if short == name]
+        if others:
+            text = f"joint: {name!r} is the joint between bodies; another joint of this name is {', '.join(others)}"
+            warnings.warn(text, stacklevel=3)
         return BodyJointHandle(d, all_laws, controllers, name)
     return Joint(d, all_laws, full_name(d.world, name, list(between)))
 

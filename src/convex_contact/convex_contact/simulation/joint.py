@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from convex_contact.model.joints import JointActuator
-from convex_contact.model.motors import BallActuator
+from convex_contact.model.motors import MotorLaw
 from convex_contact.model.world import World, WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.dynamics import WorldDynamics
@@ -40,14 +39,14 @@ def full_name(world: World, name: str, others: Sequence[str] = ()) -> str:
 
     Args:
         world: the world.
-        name: as ``tree/joint``, or the joint's name alone if no other tree has it.
+        name: as ``tree/joint``, or the joint's name alone if it is not that of another joint.
         others: names of other joints, for the message.
 
     Raises:
         WorldError: there is no such joint, or several.
     """
     places = joint_places(world)
-    found = [known for known in places if name in (known, places[known][1])]
+    found = [name] if name in places else [known for known in places if places[known][1] == name]
     if len(found) != 1:
         expected = f"one of {', '.join(found or [*places, *others]) or 'none'}"
         raise WorldError(f"joint: expected {expected}, got {name!r}")
@@ -60,9 +59,7 @@ def unit_quaternion(values: np.ndarray, where: str) -> np.ndarray:
     Raises:
         WorldError: It is zero.
     """
-    norm = float(np.linalg.norm(values))
-    if not norm > 1e-9:
-        raise WorldError(f"{where}: expected a quaternion (x, y, z, w) that is not zero, got {values}")
+    norm = checks.quaternion_length(where, values, error=WorldError)
     return values if abs(norm - 1.0) < 1e-15 else values / norm
 
 
@@ -95,7 +92,7 @@ class Joint:
     Args:
         dynamics: the world in motion.
         laws: returns the joint laws of the simulator and those of its motors, which a reset makes anew.
-        name: as ``tree/joint``, or the joint's name alone if no other tree has it.
+        name: as ``tree/joint``, or the joint's name alone if no other joint has it.
 
     Attributes:
         name: as ``tree/joint``.
@@ -186,14 +183,14 @@ class Joint:
         self._write(self._arrays.effort, "effort", value)
 
     @property
-    def motor(self) -> JointActuator | BallActuator:
+    def motor(self) -> MotorLaw:
         """PD controller that the world gives the joint, with gains and targets that can be set.
 
         Raises:
             WorldError: the joint has none.
         """
         for law in self._laws():
-            if isinstance(law, JointActuator | BallActuator) and (law.tree, law.joint) == self._place:
+            if isinstance(law, MotorLaw) and (law.tree, law.joint) == self._place:
                 return law
         raise WorldError(f"{self.name}: expected a joint with a motor (World.actuate_joint), got one without")
 
