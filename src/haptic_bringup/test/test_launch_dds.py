@@ -9,34 +9,38 @@ from xml.etree import ElementTree
 
 import pytest
 
-from haptic_core.dds import FAST_DDS_PROFILES, LOOPBACK_PROFILES, dds_environment
+from haptic_core.dds import FAST_DDS_PROFILES, LOOPBACK_PROFILES, PROFILES_VARIABLE, dds_environment
 from haptic_launch.experiments import share
 from haptic_launch.launch_file import load_launch_file
 
 PROFILES, RANGE, TRANSPORTS, PEERS = NAMES = (
-    *("FASTRTPS_DEFAULT_PROFILES_FILE", "ROS_AUTOMATIC_DISCOVERY_RANGE"),
+    *(PROFILES_VARIABLE, "ROS_AUTOMATIC_DISCOVERY_RANGE"),
     *("FASTDDS_BUILTIN_TRANSPORTS", "ROS_STATIC_PEERS"),
 )
 ROOT = Path(__file__).resolve().parents[3]
 FILES = sorted((share() / "launch").glob("*.launch.yaml"))
+#: profiles of Fast DDS 2 and 3, of which each ROS distribution uses one
+BOTH_VERSIONS = [
+    FAST_DDS_PROFILES.with_name(f"fastdds{version}{what}.xml") for version in ("", "3") for what in ("", "_loopback")
+]
 #: settings of a user, without a profile, with that of ./haptics, and with one of the user
 ENVIRONMENTS: list[dict[str, str]] = [
     {},
     {RANGE: "LOCALHOST"},
-    {RANGE: "LOCALHOST", PROFILES: f"{ROOT}/src/haptic_core/haptic_core/fastdds.xml"},
+    {RANGE: "LOCALHOST", PROFILES: f"{ROOT}/src/haptic_core/haptic_core/{FAST_DDS_PROFILES.name}"},
     {RANGE: "LOCALHOST", PEERS: "h2"},
     {RANGE: "SUBNET", TRANSPORTS: "SHM"},
     {RANGE: "LOCALHOST", PROFILES: "/of/the/user.xml"},
 ]
 
 
-@pytest.mark.parametrize("profile", [FAST_DDS_PROFILES, LOOPBACK_PROFILES], ids=lambda profile: profile.stem)
+@pytest.mark.parametrize("profile", BOTH_VERSIONS, ids=lambda profile: profile.stem)
 def test_the_profiles_of_the_launch_files_are_copies(profile: Path) -> None:
     """Each package is whole alone, and haptic_core has no share folder for files."""
     assert (share() / "config/shared/dds" / profile.name).read_bytes() == profile.read_bytes()
 
 
-@pytest.mark.parametrize("profile", [FAST_DDS_PROFILES, LOOPBACK_PROFILES], ids=lambda profile: profile.stem)
+@pytest.mark.parametrize("profile", BOTH_VERSIONS, ids=lambda profile: profile.stem)
 def test_a_recorder_s_profile_is_that_of_the_others_but_for_its_lease_and_its_requests(profile: Path) -> None:
     root = ElementTree.parse(share() / f"config/shared/dds/{profile.stem}_recorder.xml").getroot()
     space = "{http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles}"
@@ -45,7 +49,8 @@ def test_a_recorder_s_profile_is_that_of_the_others_but_for_its_lease_and_its_re
     assert [int(part.text or "") for part in lease] == [3600]
     config.remove(lease)
     (reader,) = root.iter(space + "data_reader")
-    assert [int(part.text or "") for part in next(reader.iter(space + "heartbeatResponseDelay"))] == [0, 100_000_000]
+    delay = "heartbeat_response_delay" if "fastdds3" in profile.name else "heartbeatResponseDelay"
+    assert [int(part.text or "") for part in next(reader.iter(space + delay))] == [0, 100_000_000]
     root.remove(reader)
     one, other = (ElementTree.canonicalize(ElementTree.tostring(r), strip_text=True)
                   for r in (root, ElementTree.parse(profile).getroot()))  # fmt: skip
@@ -74,10 +79,8 @@ def recorders(wanted: dict[str, Any], changed: bool) -> dict[str, Any]:
     """The recorder's settings beside those of the other processes; changed: in realtime, with the suite's profile."""
     if not changed:
         return wanted
-    name = (
-        "fastdds_loopback_recorder.xml" if wanted[PROFILES] == LOOPBACK_PROFILES.read_text() else "fastdds_recorder.xml"
-    )
-    return {**wanted, PROFILES: (share() / "config/shared/dds" / name).read_text()}
+    profiles = LOOPBACK_PROFILES if wanted[PROFILES] == LOOPBACK_PROFILES.read_text() else FAST_DDS_PROFILES
+    return {**wanted, PROFILES: (share() / f"config/shared/dds/{profiles.stem}_recorder.xml").read_text()}
 
 
 @pytest.mark.parametrize("given", ENVIRONMENTS, ids=lambda given: "+".join(given) or "nothing")

@@ -8,13 +8,20 @@ process has a priority, shared memory is some 10 % faster.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+#: Fast DDS 3, of ROS 2 Kilted, has another variable for the profiles, and other names of some of their elements
+_KILTED = os.environ.get("ROS_DISTRO") == "kilted"
+#: variable that names the profiles
+PROFILES_VARIABLE = "FASTDDS_DEFAULT_PROFILES_FILE" if _KILTED else "FASTRTPS_DEFAULT_PROFILES_FILE"
 #: profile of all processes, and its form for realtime on one machine; haptic_bringup has copies for the launch files
-FAST_DDS_PROFILES, LOOPBACK_PROFILES = (Path(__file__).with_name(f"fastdds{what}.xml") for what in ("", "_loopback"))
+FAST_DDS_PROFILES, LOOPBACK_PROFILES = (
+    Path(__file__).with_name(f"fastdds{'3' if _KILTED else ''}{what}.xml") for what in ("", "_loopback")
+)
 
 #: the parameter `mode` in a file of parameters or in an argument
 _REALTIME = re.compile(r"""\bmode["']?:=?\s*["']?realtime\b""")
@@ -25,18 +32,18 @@ def dds_environment(arguments: Sequence[str], environment: Mapping[str, str]) ->
 
     Args:
         arguments: command line of the process, with the parameters of its nodes or the names of parameter files.
-        environment: environment of the process. Profiles (FASTRTPS_DEFAULT_PROFILES_FILE), transports
+        environment: environment of the process. Profiles (`PROFILES_VARIABLE`), transports
             (FASTDDS_BUILTIN_TRANSPORTS) and static peers (ROS_STATIC_PEERS) in it are kept.
     """
     result = dict(environment)
-    chosen = result.setdefault("FASTRTPS_DEFAULT_PROFILES_FILE", str(FAST_DDS_PROFILES))
+    chosen = result.setdefault(PROFILES_VARIABLE, str(FAST_DDS_PROFILES))
     if Path(chosen).resolve() != FAST_DDS_PROFILES.resolve() or not _is_realtime(arguments):
         return result
     if result.get("ROS_AUTOMATIC_DISCOVERY_RANGE") != "LOCALHOST":
         result.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
     elif not result.get("ROS_STATIC_PEERS"):
         # rmw_fastrtps adds shared memory to the range LOCALHOST in any case; the profile defines that range without it
-        result["FASTRTPS_DEFAULT_PROFILES_FILE"] = str(LOOPBACK_PROFILES)
+        result[PROFILES_VARIABLE] = str(LOOPBACK_PROFILES)
         result["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SYSTEM_DEFAULT"
     return result
 

@@ -7,11 +7,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from haptic_core.dds import FAST_DDS_PROFILES, LOOPBACK_PROFILES, dds_environment
+from haptic_core.dds import FAST_DDS_PROFILES, LOOPBACK_PROFILES, PROFILES_VARIABLE, dds_environment
 
-PROFILES, RANGE, TRANSPORTS = (
-    "FASTRTPS_DEFAULT_PROFILES_FILE", "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_BUILTIN_TRANSPORTS",
-)  # fmt: skip
+PROFILES, RANGE, TRANSPORTS = PROFILES_VARIABLE, "ROS_AUTOMATIC_DISCOVERY_RANGE", "FASTDDS_BUILTIN_TRANSPORTS"
+
+
+def for_fast_dds_3(profiles: str) -> str:
+    """Renames the elements that Fast DDS 3 has other names for."""
+    renamed = {"heartbeatPeriod": "heartbeat_period", "heartbeatResponseDelay": "heartbeat_response_delay"}
+    for old, new in renamed.items():
+        profiles = profiles.replace(old, new)
+    return profiles
+
+
 SUITE, LOOPBACK = str(FAST_DDS_PROFILES), str(LOOPBACK_PROFILES)
 
 
@@ -38,6 +46,13 @@ def test_realtime_leaves_shared_memory_alone_unless_the_user_chose_a_transport(
     before = dict(given)
     assert dds_environment(["node", "--ros-args", "-p", f"mode:={mode}"], given) == chosen
     assert given == before
+
+
+@pytest.mark.parametrize("what", ["", "_loopback"])
+def test_the_profiles_of_fast_dds_3_are_the_same_but_for_two_names(what: str) -> None:
+    """Fast DDS 3 refuses a file with the old names: it prints an error and goes on without any profile."""
+    old, new = (FAST_DDS_PROFILES.with_name(f"fastdds{version}{what}.xml").read_text() for version in ("", "3"))
+    assert new == for_fast_dds_3(old)
 
 
 def test_both_profiles_are_the_same_but_for_the_transport() -> None:

@@ -16,7 +16,7 @@ from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import Empty
 
 from haptic_core import process
-from haptic_core.dds import FAST_DDS_PROFILES, dds_environment
+from haptic_core.dds import FAST_DDS_PROFILES, PROFILES_VARIABLE, dds_environment
 from haptic_core.errors import HapticError
 from haptic_core.qos import latched_qos
 
@@ -156,7 +156,7 @@ process.main(lambda: Talking("talking"))
 def test_who_shares_no_memory_is_heard_by_who_does(mode: str, shared: bool, addresses: str | None, context) -> None:
     """The reader has the discovery range LOCALHOST and the transports of it; realtime listens on loopback alone."""
     environment = {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    environment["FASTRTPS_DEFAULT_PROFILES_FILE"] = str(FAST_DDS_PROFILES)
+    environment[PROFILES_VARIABLE] = str(FAST_DDS_PROFILES)
     reader = rclpy.create_node("reader", context=context)
     heard: list[Empty] = []
     reader.create_subscription(Empty, "said", heard.append, latched_qos())
