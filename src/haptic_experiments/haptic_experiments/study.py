@@ -65,24 +65,17 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class Study:
-    """A study.
+    """A study."""
 
-    Attributes:
-        title: Title for readers.
-        paper: Paper and figures that it repeats.
-        summary: result of the study, in a sentence or two.
-        settings: Model of its arguments, with defaults and descriptions.
-        tasks: Function that makes the tasks by name from the settings. It may raise ValueError about the settings.
-        report: Function that makes the report from the settings, the results by name, and the run's directory.
-        workers: Default number of workers: 1 for tasks that disturb each other; None: one for each core.
-    """
-
-    title: str
-    paper: str
-    summary: str
-    settings: type[BaseModel]
+    title: str  #: title for readers
+    paper: str  #: paper and figures that it repeats
+    summary: str  #: result of the study, in a sentence or two
+    settings: type[BaseModel]  #: model of its arguments, with defaults and descriptions
+    #: function that makes the tasks by name from the settings. It may raise ValueError about the settings.
     tasks: Callable[[Any], Mapping[str, Task]]
+    #: function that makes the report from the settings, the results by name, and the run's directory
     report: Callable[[Any, Results, Path], StudyReport]
+    #: default number of workers: 1 for tasks that disturb each other; None: one for each core
     workers: int | None = None
 
 

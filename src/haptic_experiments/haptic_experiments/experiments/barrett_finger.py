@@ -31,21 +31,14 @@ _SHORT = "the run does not drive long enough"
 
 @dataclass(frozen=True)
 class Driving:
-    """Numbers while the finger closes evenly.
+    """Numbers while the finger closes evenly."""
 
-    Attributes:
-        ratio_worm, ratio_link: Rotations of the motor per rotation of the worm and of the link; None without driving.
-        motor_speed: Mean speed of the motor [rad/s].
-        torque, ripple: Mean and standard deviation of the wheel's torque on the worm [N m].
-        ripple_at_meshing: Fraction of the power of the gear's torque at multiples of the meshing frequency.
-    """
-
-    ratio_worm: float
-    ratio_link: float
-    motor_speed: float
-    torque: float = field(metadata=key("driving_torque_Nm"))
-    ripple: float = field(metadata=key("driving_ripple_Nm"))
-    ripple_at_meshing: float
+    ratio_worm: float  #: rotations of the motor per rotation of the worm
+    ratio_link: float  #: rotations of the motor per rotation of the link
+    motor_speed: float  #: mean speed of the motor [rad/s]
+    torque: float = field(metadata=key("driving_torque_Nm"))  #: mean torque of the wheel on the worm [N m]
+    ripple: float = field(metadata=key("driving_ripple_Nm"))  #: standard deviation of that torque [N m]
+    ripple_at_meshing: float  #: fraction of the power of the gear's torque at multiples of the meshing frequency
 
 
 @dataclass(frozen=True)
@@ -58,74 +51,50 @@ class NotDriving:
 
 @dataclass(frozen=True)
 class Afterwards:
-    """Numbers after the breakaway.
+    """Numbers after the breakaway."""
 
-    Attributes:
-        residual_torque: Largest torque of wheel and clutch together on the worm [N m].
-        held_force: Mean force of the obstacle on the link [N].
-        drift: Rotation of the link [rad].
-        distal_turned: Rotation of the distal joint [rad].
-    """
-
+    #: largest torque of wheel and clutch together on the worm [N m]
     residual_torque: float = field(metadata=key("residual_torque_Nm"))
-    held_force: float = field(metadata=key("held_force_N"))
-    drift: float = field(metadata=key("drift_rad"))
-    distal_turned: float = field(metadata=key("distal_turned_rad"))
+    held_force: float = field(metadata=key("held_force_N"))  #: mean force of the obstacle on the link [N]
+    drift: float = field(metadata=key("drift_rad"))  #: rotation of the link [rad]
+    distal_turned: float = field(metadata=key("distal_turned_rad"))  #: rotation of the distal joint [rad]
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one run; torques on the proximal worm.
+    """Numbers of one run; torques on the proximal worm."""
 
-    Attributes:
-        step: Time step [s].
-        mean_contacts, mean_iterations: Mean numbers of contacts and of Newton iterations of a step.
-        loading_torque: Largest torque of the wheel during the loading [N m].
-        held_torque: Torque of the wheel before the reversal [N m].
-        press: Force of the gear on the washer then [N].
-        driving: While the finger closes.
-        blocked, disengaged: Times of the first contact with the obstacle and of the breakaway [s]; None: never.
-        breakaway_torque: Largest torque of the wheel between them [N m]; None without.
-        afterwards: After the breakaway; None where the run ends too early.
-    """
-
-    step: float = field(metadata=key("step_s"))
-    mean_contacts: float
-    mean_iterations: float
+    step: float = field(metadata=key("step_s"))  #: time step [s]
+    mean_contacts: float  #: mean number of contacts of a step
+    mean_iterations: float  #: mean number of Newton iterations of a step
+    #: largest torque of the wheel during the loading [N m]
     loading_torque: float = field(metadata=key("loading_torque_Nm"))
-    held_torque: float = field(metadata=key("held_torque_Nm"))
-    press: float = field(metadata=key("press_N"))
-    driving: Driving | NotDriving = field(metadata=MERGED)
+    held_torque: float = field(metadata=key("held_torque_Nm"))  #: torque of the wheel before the reversal [N m]
+    press: float = field(metadata=key("press_N"))  #: force of the gear on the washer then [N]
+    driving: Driving | NotDriving = field(metadata=MERGED)  #: while the finger closes
+    #: time of the first contact with the obstacle [s]; None: never
     blocked: float | None = field(metadata=key("blocked_s"))
-    disengaged: float | None = field(metadata=key("disengaged_s"))
+    disengaged: float | None = field(metadata=key("disengaged_s"))  #: time of the breakaway [s]; None: never
+    #: largest torque of the wheel between them [N m]; None without
     breakaway_torque: float | None = field(metadata={**key("breakaway_torque_Nm"), **OPTIONAL})
-    afterwards: Afterwards | None = field(metadata=MERGED)
+    afterwards: Afterwards | None = field(metadata=MERGED)  #: after the breakaway; None where the run ends too early
 
 
 @dataclass(frozen=True)
 class FingerRun:
-    """The signals of one run, n ticks; torques are on the proximal worm's shaft about its axis, but for `gear`.
+    """The signals of one run, n ticks; torques are on the proximal worm's shaft about its axis, but for `gear`."""
 
-    Attributes:
-        run: the recorded run; scene: its numbers.
-        motor, worm, link, distal: angles (n,) [rad]; `distal` is that of the distal link on the proximal one.
-        wheel, clutch: torques by contact with the proximal wheel and the proximal gear (n,) [N m].
-        gear: torque of the pinion on the proximal gear (n,) [N m].
-        press: force of the gear on the washer (n,) [N].
-        obstacle: force of the obstacle on the link (n,) [N].
-    """
-
-    run: ContactRun
-    scene: Finger
-    motor: np.ndarray
-    worm: np.ndarray
-    link: np.ndarray
-    distal: np.ndarray
-    wheel: np.ndarray
-    clutch: np.ndarray
-    gear: np.ndarray
-    press: np.ndarray
-    obstacle: np.ndarray
+    run: ContactRun  #: the recorded run
+    scene: Finger  #: numbers of its world
+    motor: np.ndarray  #: angle (n,) [rad]
+    worm: np.ndarray  #: angle (n,) [rad]
+    link: np.ndarray  #: angle (n,) [rad]
+    distal: np.ndarray  #: angle of the distal link on the proximal one (n,) [rad]
+    wheel: np.ndarray  #: torque by contact with the proximal wheel (n,) [N m]
+    clutch: np.ndarray  #: torque by contact with the proximal gear (n,) [N m]
+    gear: np.ndarray  #: torque of the pinion on the proximal gear (n,) [N m]
+    press: np.ndarray  #: force of the gear on the washer (n,) [N]
+    obstacle: np.ndarray  #: force of the obstacle on the link (n,) [N]
 
     @classmethod
     def of(cls, run: ContactRun) -> FingerRun:

@@ -50,33 +50,21 @@ class Stages:
 
 @dataclass(frozen=True)
 class Iterations(Stages):
-    """Newton iterations of a step.
+    """Newton iterations of a step."""
 
-    Attributes:
-        mean: Mean over the run.
-        largest: Largest number.
-    """
-
-    mean: float
+    mean: float  #: mean over the run
     largest: int
 
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one bag.
+    """Numbers of one bag."""
 
-    Attributes:
-        iterations: Newton iterations.
-        condition: Condition numbers of the Hessian.
-        penetration, median_penetration: Depth of the overlapping contacts at rest [m]; NaN without any.
-        largest_residual: Largest relative residual of the solver.
-    """
-
-    iterations: Iterations
-    condition: Stages
-    penetration: float
-    median_penetration: float
-    largest_residual: float
+    iterations: Iterations  #: Newton iterations
+    condition: Stages  #: condition numbers of the Hessian
+    penetration: float  #: mean depth of the overlapping contacts at rest [m]; NaN without any
+    median_penetration: float  #: median of these depths [m]; NaN without any
+    largest_residual: float  #: largest relative residual of the solver
 
 
 #: numbers of `RunStatistics` that are the same on every machine; penetrations in m

@@ -41,21 +41,13 @@ _TEXTS = {
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        gliding: Gap under the slipping box over that of Table I, mean; None if it does not slip.
-        largest_gap: Largest gap under the box [mm].
-        spike: Largest normal force over the weight.
-        largest_slip: Largest velocity along the belt [m/s].
-        largest_friction: Largest friction over that of the weight.
-    """
-
-    gliding: float | None
-    largest_gap: float
-    spike: float
-    largest_slip: float
-    largest_friction: float
+    gliding: float | None  #: gap under the slipping box over that of Table I, mean; None if it does not slip
+    largest_gap: float  #: largest gap under the box [mm]
+    spike: float  #: largest normal force over the weight
+    largest_slip: float  #: largest velocity along the belt [m/s]
+    largest_friction: float  #: largest friction over that of the weight
 
 
 def slip(run: ContactRun) -> np.ndarray:

@@ -79,33 +79,20 @@ class Energy:
 
 @dataclass(frozen=True)
 class Numbers(ComposedNumbers):
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        mode: Mode of the loop.
-        delay: Delay of the commands [ticks].
-        ticks, missed_ticks: Number of ticks, and of those that some node did not answer.
-        taps: Taps.
-        groove: The tip in the groove, by phase.
-        jerk: Largest change of a torque from tick to tick while the tip slides along the groove [N m].
-        ringing: Largest line of the push above the tremor at rest, by phase [N].
-        energy: Energy given to the tool.
-        against_split, against_implicit: Difference from the graph of the nodes, and from one implicit step.
-        stable_stiffness: Largest stable stiffness of the friction [N/m].
-    """
-
-    mode: str
-    delay: int
-    ticks: int
-    missed_ticks: int
+    mode: str  #: mode of the loop
+    delay: int  #: delay of the commands [ticks]
+    ticks: int  #: number of ticks
+    missed_ticks: int  #: number of ticks that some node did not answer
     taps: list[Tap]
-    groove: dict[str, InGroove]
-    jerk: Beside
-    ringing: dict[str, Beside]
-    energy: Energy
-    against_split: Difference
-    against_implicit: Difference
-    stable_stiffness: SplitAndImplicit[float]
+    groove: dict[str, InGroove]  #: the tip in the groove, by phase
+    jerk: Beside  #: largest change of a torque from tick to tick while the tip slides along the groove [N m]
+    ringing: dict[str, Beside]  #: largest line of the push above the tremor at rest, by phase [N]
+    energy: Energy  #: energy given to the tool
+    against_split: Difference  #: difference from the graph of the nodes
+    against_implicit: Difference  #: difference from one implicit step
+    stable_stiffness: SplitAndImplicit[float]  #: largest stable stiffness of the friction [N/m]
 
 
 def analyse(bags: dict[str, Bag]) -> Report:

@@ -30,32 +30,20 @@ _SHOWN = 1.0
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one run, of the measured tool and (`true_...`) of the true one.
+    """Numbers of one run, of the measured tool and (`true_...`) of the true one."""
 
-    Attributes:
-        common: Numbers of every mechanism's report.
-        radial, true_radial: Deviation from the sphere's surface [m].
-        tangent, true_tangent: Angle between the disk's axis and the sphere's normal [rad].
-        orientation: Orientation that the node integrates: a quaternion, or angles.
-        largest_tilt: Largest angle of the disk from the vertical [rad].
-        passed_pole_within: Smallest such angle between two times of being down [rad]; None without.
-        push, pull: Smallest and largest force along the normal, outward positive [N].
-        radial_under_force: Deviation from the surface under a large force [m]; None without such a force.
-        radial_without_force: Deviation from the surface without force [m]; None if there is always one.
-    """
-
-    common: DisplayNumbers = field(metadata=MERGED)
-    radial: Spread
-    tangent: Spread
-    true_radial: Spread
-    true_tangent: Spread
-    orientation: str
-    largest_tilt: float
-    passed_pole_within: float | None
-    push: float
-    pull: float
-    radial_under_force: Spread | None
-    radial_without_force: Spread | None
+    common: DisplayNumbers = field(metadata=MERGED)  #: numbers of every mechanism's report
+    radial: Spread  #: deviation from the sphere's surface [m]
+    tangent: Spread  #: angle between the disk's axis and the sphere's normal [rad]
+    true_radial: Spread  #: deviation of the true tool from the surface [m]
+    true_tangent: Spread  #: angle between axis and normal of the true tool [rad]
+    orientation: str  #: orientation that the node integrates: a quaternion, or angles
+    largest_tilt: float  #: largest angle of the disk from the vertical [rad]
+    passed_pole_within: float | None  #: smallest such angle between two times of being down [rad]; None without
+    push: float  #: smallest force along the normal, outward positive [N]
+    pull: float  #: largest force along the normal, outward positive [N]
+    radial_under_force: Spread | None  #: deviation from the surface under a large force [m]; None without such a force
+    radial_without_force: Spread | None  #: deviation from the surface without force [m]; None if there is always one
 
 
 def deviation(run: DisplayRun, path: ToolPath) -> SphereDeviation:

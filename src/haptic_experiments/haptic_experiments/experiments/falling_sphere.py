@@ -39,19 +39,12 @@ _TEXTS = {
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one run; times are those of the end of a step, None where the run does not reach it.
+    """Numbers of one run; times are those of the end of a step, None where the run does not reach it."""
 
-    Attributes:
-        first_contact: Time of the first contact [s].
-        rolling: Time from which the sphere rolls [s].
-        rolling_speed: Speed at which it then rolls [m/s].
-        largest_force: Largest normal force of the ground [N].
-    """
-
-    first_contact: float | None
-    rolling: float | None
-    rolling_speed: float | None
-    largest_force: float
+    first_contact: float | None  #: time of the first contact [s]
+    rolling: float | None  #: time from which the sphere rolls [s]
+    rolling_speed: float | None  #: speed at which it then rolls [m/s]
+    largest_force: float  #: largest normal force of the ground [N]
 
 
 def slip_of(run: ContactRun) -> np.ndarray:

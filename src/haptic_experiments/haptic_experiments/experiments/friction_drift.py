@@ -59,15 +59,10 @@ _NO_MODEL = "the run does not have the model"
 
 @dataclass(frozen=True)
 class Evidence:
-    """The run of one kind, as far as it reaches the claims.
+    """The run of one kind, as far as it reaches the claims."""
 
-    Attributes:
-        kind: Kind of the run, drift or stop.
-        run: Numbers of the run; None if there is none.
-    """
-
-    kind: str
-    run: RunNumbers | None
+    kind: str  #: kind of the run, drift or stop
+    run: RunNumbers | None  #: numbers of the run; None if there is none
 
     def of(self, *models: str) -> Results:
         """Returns the results of some models; none if the run does not reach the claims."""

@@ -27,23 +27,14 @@ _NAMES = {"parallel": "parallel elements", "C": "single model C"}
 
 @dataclass(frozen=True)
 class Column:
-    """A column whose elements have a first-loading curve.
+    """A column whose elements have a first-loading curve."""
 
-    Attributes:
-        sliding_force: Force at which all elements slide [N].
-        sliding_displacement: Displacement of the first loading at which they do [m].
-        first_slip_displacement: Displacement of the first loading at which the first of them does [m].
-        damping_time: B/K of every element [s].
-        deviation_from_masing: Largest difference of the force from Masing's rules [N].
-        loops: Closed loops.
-    """
-
-    sliding_force: float
-    sliding_displacement: float
-    first_slip_displacement: float
-    damping_time: float
-    deviation_from_masing: float
-    loops: Sequence[MeasuredLoop]
+    sliding_force: float  #: force at which all elements slide [N]
+    sliding_displacement: float  #: displacement of the first loading at which they do [m]
+    first_slip_displacement: float  #: displacement of the first loading at which the first of them does [m]
+    damping_time: float  #: B/K of every element [s]
+    deviation_from_masing: float  #: largest difference of the force from Masing's rules [N]
+    loops: Sequence[MeasuredLoop]  #: closed loops
 
     @classmethod
     def of(cls, run: ScriptedRun, x: np.ndarray, column: int, curve: LoadingCurve) -> Column:
@@ -73,17 +64,11 @@ class Column:
 
 @dataclass(frozen=True)
 class ModelNumbers:
-    """Numbers of a column.
+    """Numbers of a column."""
 
-    Attributes:
-        model: Name of the model.
-        damping: B [N s/m].
-        column: Loops; None without a first-loading curve.
-    """
-
-    model: str
-    damping: float
-    column: Column | None = field(metadata=MERGED)
+    model: str  #: name of the model
+    damping: float  #: B [N s/m]
+    column: Column | None = field(metadata=MERGED)  #: loops; None without a first-loading curve
 
 
 def loading_curve(run: ScriptedRun, column: int) -> LoadingCurve | None:

@@ -29,23 +29,14 @@ _TYPICAL_SPEED = 0.1
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one bag.
+    """Numbers of one bag."""
 
-    Attributes:
-        command_delay_ticks: Delay of the commands.
-        mode: Mode of the loop.
-        ticks: Number of ticks.
-        sliding: While the tip slides; None if it does not.
-        rests: The rests of the hand.
-        identification: Identification from the "measured" and from the "true" velocity.
-    """
-
-    command_delay_ticks: int
-    mode: str
-    ticks: int
-    sliding: Sliding | None
-    rests: list[Rest]
-    identification: dict[str, Identified]
+    command_delay_ticks: int  #: delay of the commands
+    mode: str  #: mode of the loop
+    ticks: int  #: number of ticks
+    sliding: Sliding | None  #: while the tip slides; None if it does not
+    rests: list[Rest]  #: the rests of the hand
+    identification: dict[str, Identified]  #: identification from the "measured" and from the "true" velocity
 
     @property
     def delay(self) -> str:

@@ -29,37 +29,23 @@ _CUT = 6.0
 
 @dataclass(frozen=True)
 class Sliding:
-    """Motion of the alternative while it slides.
+    """Motion of the alternative while it slides."""
 
-    Attributes:
-        growth: Factor per step of the strongest mode; None if it does not slide for long enough.
-        spectral_radius: Largest eigenvalue of its map.
-        monotone, stable: Whether the map is free of oscillation, and stable.
-    """
-
-    growth: float | None
-    spectral_radius: float
-    monotone: bool
-    stable: bool
+    growth: float | None  #: factor per step of the strongest mode; None if it does not slide for long enough
+    spectral_radius: float  #: largest eigenvalue of its map
+    monotone: bool  #: whether the map is free of oscillation
+    stable: bool  #: whether the map is stable
 
 
 @dataclass(frozen=True)
 class Ramp(Case):
-    """Numbers of a column that slides at a ramp.
+    """Numbers of a column that slides at a ramp."""
 
-    Attributes:
-        largest_force: Largest force h [N].
-        deviation: Largest difference of the force from that of the continuous motion [N].
-        force_step: Rise of the force in the step before it slides [N].
-        roughness_ratio: RMS of the force's second differences over that of the continuous motion.
-        sliding: While it slides; None if it is not the alternative.
-    """
-
-    largest_force: float = field(metadata=HIDDEN)
-    deviation: float
-    force_step: float
-    roughness_ratio: float
-    sliding: Sliding | None = field(metadata=MERGED)
+    largest_force: float = field(metadata=HIDDEN)  #: largest force h [N]
+    deviation: float  #: largest difference of the force from that of the continuous motion [N]
+    force_step: float  #: rise of the force in the step before it slides [N]
+    roughness_ratio: float  #: RMS of the force's second differences over that of the continuous motion
+    sliding: Sliding | None = field(metadata=MERGED)  #: while it slides; None if it is not the alternative
 
     @property
     def vibrates(self) -> bool:
@@ -79,15 +65,10 @@ class Ramp(Case):
 
 @dataclass(frozen=True)
 class Numbers(ColumnNumbers):
-    """Numbers of one model in one run.
+    """Numbers of one model in one run."""
 
-    Attributes:
-        largest_force: Largest force h [N].
-        roughness: RMS of the force's second differences [N].
-    """
-
-    largest_force: float
-    roughness: float
+    largest_force: float  #: largest force h [N]
+    roughness: float  #: RMS of the force's second differences [N]
 
 
 def free_growth(run: ScriptedRun, column: int) -> float | None:

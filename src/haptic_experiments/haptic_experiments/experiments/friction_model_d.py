@@ -33,38 +33,23 @@ _CRITICAL = 1e-6
 
 @dataclass(frozen=True)
 class Sticking:
-    """Motion of the alternative while it sticks.
+    """Motion of the alternative while it sticks."""
 
-    Attributes:
-        decay: Factor per step of the strongest mode; None if it does not stick for long enough.
-        spectral_radius: Largest eigenvalue of its map.
-    """
-
-    decay: float | None
-    spectral_radius: float
+    decay: float | None  #: factor per step of the strongest mode; None if it does not stick for long enough
+    spectral_radius: float  #: largest eigenvalue of its map
 
 
 @dataclass(frozen=True)
 class Stop(Case):
-    """Numbers of a column that slides to rest.
+    """Numbers of a column that slides to rest."""
 
-    Attributes:
-        stop_step: First step that ends without a velocity forward (1-based).
-        sign_changes: Changes of the velocity's sign from the start; 1 is the spring's pull back after the stop.
-        pull_back: Largest speed against the start velocity [m/s].
-        left: Largest speed in the last tenth of the run over that.
-        deviation: Largest difference of the velocity from the continuous motion [m/s].
-        velocity_step: T F/M [m/s].
-        sticking: While it sticks; None if it is not the alternative.
-    """
-
-    stop_step: int
-    sign_changes: int
-    pull_back: float
-    left: float
-    deviation: float
-    velocity_step: float
-    sticking: Sticking | None = field(metadata=MERGED)
+    stop_step: int  #: first step that ends without a velocity forward (1-based)
+    sign_changes: int  #: changes of the velocity's sign from the start; 1 is the spring's pull back after the stop
+    pull_back: float  #: largest speed against the start velocity [m/s]
+    left: float  #: largest speed in the last tenth of the run over that
+    deviation: float  #: largest difference of the velocity from the continuous motion [m/s]
+    velocity_step: float  #: T F/M [m/s]
+    sticking: Sticking | None = field(metadata=MERGED)  #: while it sticks; None if it is not the alternative
 
     @property
     def rests(self) -> bool:
@@ -82,13 +67,9 @@ class Stop(Case):
 
 @dataclass(frozen=True)
 class Numbers(ColumnNumbers):
-    """Numbers of one model in one run.
+    """Numbers of one model in one run."""
 
-    Attributes:
-        ratio: T^2 K/M.
-    """
-
-    ratio: float
+    ratio: float  #: T^2 K/M
 
 
 def measure(run: ScriptedRun, column: int) -> Numbers:

@@ -30,7 +30,7 @@ _SHORTEST = 5e-3
 _TRANSIENT = 2
 #: steps of the rigid computation in one control period
 _FINER = 4
-#: what rounding may leave of an equation of motion, relative to its largest term
+#: largest error of an equation of motion by rounding, relative to its largest term
 _ROUNDING = 1e-12
 #: largest difference from the rigid limit: of the fraction of time that sticks, and of the positions, RMS over RMS
 _STICK_SHARE, _POSITION = 0.02, 0.03
@@ -38,25 +38,16 @@ _STICK_SHARE, _POSITION = 0.02, 0.03
 
 @dataclass(frozen=True)
 class ContactNumbers:
-    """Numbers of the steady motion of one contact and its body, and (`rigid_...`) of rigid contacts.
+    """Numbers of the steady motion of one contact and its body, and (`rigid_...`) of rigid contacts."""
 
-    Attributes:
-        stick_phases_per_period: Number of stick phases in each drive period.
-        stick_phase_lengths, rigid_stick_phase_lengths: Length of each of them [s].
-        stick_share, rigid_stick_share: Fraction of the time that sticks.
-        position_rms: RMS of the body's position [m].
-        position_difference_rms: RMS of its difference from the rigid contacts' [m].
-        force_difference_rms: RMS of the force's difference from the rigid contacts' [N].
-    """
-
-    stick_phases_per_period: list[int]
-    stick_phase_lengths: list[float]
-    rigid_stick_phase_lengths: list[float]
-    stick_share: float
-    rigid_stick_share: float
-    position_rms: float
-    position_difference_rms: float
-    force_difference_rms: float
+    stick_phases_per_period: list[int]  #: number of stick phases in each drive period
+    stick_phase_lengths: list[float]  #: length of each of them [s]
+    rigid_stick_phase_lengths: list[float]  #: length of each of the rigid contacts' [s]
+    stick_share: float  #: fraction of the time that sticks
+    rigid_stick_share: float  #: fraction of the time that the rigid contacts stick
+    position_rms: float  #: RMS of the body's position [m]
+    position_difference_rms: float  #: RMS of its difference from the rigid contacts' [m]
+    force_difference_rms: float  #: RMS of the force's difference from the rigid contacts' [N]
 
     @property
     def ratio(self) -> float:
@@ -66,34 +57,23 @@ class ContactNumbers:
 
 @dataclass(frozen=True)
 class Steady:
-    """Numbers of the steady motion.
+    """Numbers of the steady motion."""
 
-    Attributes:
-        drive_periods: Number of drive periods.
-        contact_1, contact_2: Numbers of the contacts.
-    """
-
-    drive_periods: int
-    contact_1: ContactNumbers
-    contact_2: ContactNumbers
+    drive_periods: int  #: number of drive periods
+    contact_1: ContactNumbers  #: numbers of the first contact
+    contact_2: ContactNumbers  #: numbers of the second contact
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of a run.
+    """Numbers of a run."""
 
-    Attributes:
-        period: T [s].
-        ticks: Number of ticks.
-        largest_overload: Largest excess of a friction force over its limit, over the limit.
-        momentum_residual: Result of `momentum_residual`; None for an unknown chain.
-        steady: Steady motion; None where it does not last two periods beyond the transient.
-    """
-
-    period: float
-    ticks: int
-    largest_overload: float
+    period: float  #: T [s]
+    ticks: int  #: number of ticks
+    largest_overload: float  #: largest excess of a friction force over its limit, over the limit
+    #: result of `momentum_residual`; None for an unknown chain
     momentum_residual: float | None = field(default=None, metadata=OPTIONAL)
+    #: steady motion; None where it does not last two periods beyond the transient
     steady: Steady | None = field(default=None, metadata=MERGED)
 
 

@@ -26,25 +26,18 @@ SECURE = np.radians(2.0)
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        frequency: Frequency of the circle [Hz].
-        pendulum_frequency: Frequency of the rod as a compound pendulum [Hz].
-        time_to_failure_s: Time at which the rod is lost [s]; None if it is held.
-        largest_tilt_deg: Largest tilt of the rod while it is held [deg].
-        creep_um_per_s: Speed at which a held rod sinks, over whole turns at the end [um/s]; None if it is lost.
-        mean_pad_force: Mean normal force of a pad while the rod is held [N].
-        largest_distance_from_circle_m: Largest distance of the hand from its circle [m].
-    """
-
-    frequency: float = field(metadata=key("frequency_Hz"))
+    frequency: float = field(metadata=key("frequency_Hz"))  #: frequency of the circle [Hz]
+    #: frequency of the rod as a compound pendulum [Hz]
     pendulum_frequency: float = field(metadata=key("pendulum_frequency_Hz"))
-    time_to_failure_s: float | None
-    largest_tilt_deg: float
+    time_to_failure_s: float | None  #: time at which the rod is lost [s]; None if it is held
+    largest_tilt_deg: float  #: largest tilt of the rod while it is held [deg]
+    #: speed at which a held rod sinks, over whole turns at the end [um/s]; None if it is lost
     creep_um_per_s: float | None
+    #: mean normal force of a pad while the rod is held [N]
     mean_pad_force: float = field(metadata=key("mean_pad_force_N"))
-    largest_distance_from_circle_m: float
+    largest_distance_from_circle_m: float  #: largest distance of the hand from its circle [m]
 
     @property
     def is_held(self) -> bool:

@@ -49,20 +49,13 @@ _TEXTS = {
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        ball_depth, lid_depth: Depths at rest [m].
-        sliding: Deceleration of the block [m/s^2]; None if the run is too short.
-        spinning: Deceleration of the disk [rad/s^2]; None if the run is too short.
-        faces: Mean number of contacts.
-    """
-
-    ball_depth: float
-    lid_depth: float
-    sliding: float | None
-    spinning: float | None
-    faces: float
+    ball_depth: float  #: depth of the ball at rest [m]
+    lid_depth: float  #: depth of the lid at rest [m]
+    sliding: float | None  #: deceleration of the block [m/s^2]; None if the run is too short
+    spinning: float | None  #: deceleration of the disk [rad/s^2]; None if the run is too short
+    faces: float  #: mean number of contacts
 
 
 def world_of(run: ContactRun) -> World:

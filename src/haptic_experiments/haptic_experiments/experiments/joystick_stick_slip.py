@@ -57,17 +57,12 @@ class Signals:
 
 @dataclass(frozen=True)
 class Difference(Signals):
-    """Difference of two computations: the largest, as in `Signals`, its RMS (`..._rms`), and the dissipated energy's.
+    """Difference of two computations: the largest, as in `Signals`, its RMS, and that of the dissipated energy."""
 
-    Attributes:
-        tool_rms, position_rms, force_rms: RMS of the differences [m], [m], [N].
-        dissipated: Difference of the dissipated energies [J].
-    """
-
-    tool_rms: float
-    position_rms: float
-    force_rms: float
-    dissipated: float
+    tool_rms: float  #: RMS of the tool's difference [m]
+    position_rms: float  #: RMS of the slabs' difference [m]
+    force_rms: float  #: RMS of the forces' difference [N]
+    dissipated: float  #: difference of the dissipated energies [J]
 
 
 @dataclass(frozen=True)
@@ -80,39 +75,23 @@ class Transitions:
 
 @dataclass(frozen=True)
 class RunNumbers(ComposedNumbers):
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        mode: Mode of the loop.
-        ticks: Number of ticks.
-        missed: Fraction of the ticks that went on without an answer of all nodes.
-        stopped: Number of ticks in the safe state.
-        command_delay_ticks: Ticks between a command and the period in which it acts.
-        against_library: Difference from the library's network; None if ticks were missed.
-        against_split, against_implicit: Difference from the graph of the nodes, and from one implicit step.
-        split_against_implicit: Difference between these two.
-        rms: RMS of the run's signals.
-        transitions: Transitions of each contact, by computation.
-        stick_share: Fraction of the time that each contact sticks.
-        rest_change: RMS of each contact force's change from tick to tick at rest [N].
-        energy, energy_implicit: Balance of the energy [J].
-    """
-
-    mode: str
-    ticks: int
-    missed: float
-    stopped: int
-    command_delay_ticks: int
-    against_library: Difference | None
-    against_split: Difference
-    against_implicit: Difference
-    split_against_implicit: Difference
-    rms: Signals
-    transitions: dict[str, list[Transitions]]
-    stick_share: list[float]
-    rest_change: RunAndImplicit[list[float]]
-    energy: EnergyBalance
-    energy_implicit: EnergyBalance
+    mode: str  #: mode of the loop
+    ticks: int  #: number of ticks
+    missed: float  #: fraction of the ticks that went on without an answer of all nodes
+    stopped: int  #: number of ticks in the safe state
+    command_delay_ticks: int  #: ticks between a command and the period in which it acts
+    against_library: Difference | None  #: difference from the library's network; None if ticks were missed
+    against_split: Difference  #: difference from the graph of the nodes
+    against_implicit: Difference  #: difference from one implicit step
+    split_against_implicit: Difference  #: difference of that graph from one implicit step
+    rms: Signals  #: RMS of the run's signals
+    transitions: dict[str, list[Transitions]]  #: transitions of each contact, by computation
+    stick_share: list[float]  #: fraction of the time that each contact sticks
+    rest_change: RunAndImplicit[list[float]]  #: RMS of each contact force's change from tick to tick at rest [N]
+    energy: EnergyBalance  #: balance of the energy [J]
+    energy_implicit: EnergyBalance  #: balance of the energy in one implicit step [J]
 
 
 def missed(bag: Bag) -> float:

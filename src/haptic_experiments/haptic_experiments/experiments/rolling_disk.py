@@ -30,91 +30,57 @@ _SHOWN, _SHOWN_UNTIL = 0.1, 2.4
 
 @dataclass(frozen=True)
 class Rolling:
-    """Errors of rolling while the disk rolls, in percent of its speed plus `EPSILON`.
+    """Errors of rolling while the disk rolls, in percent of its speed plus `EPSILON`."""
 
-    Attributes:
-        rolling_error_median, rolling_error_p95: Error of Fig. 9D of the measured disk [%].
-        true_rolling_error_median: Median of that of the true disk [%].
-        sideways_error_median: Median of the measured velocity along the axis [%].
-    """
-
-    rolling_error_median: float
-    rolling_error_p95: float
-    true_rolling_error_median: float
-    sideways_error_median: float
+    rolling_error_median: float  #: median error of Fig. 9D of the measured disk [%]
+    rolling_error_p95: float  #: 95th percentile of that error [%]
+    true_rolling_error_median: float  #: median error of the true disk [%]
+    sideways_error_median: float  #: median of the measured velocity along the axis [%]
 
 
 @dataclass(frozen=True)
 class Parking:
-    """Parallel parking.
+    """Parallel parking."""
 
-    Attributes:
-        across, along: Displacement across and along the first heading [m].
-        rolled: Rolled distance [m].
-        slipped: Range of the integral of the velocity along the axis, so that slips to and fro do not cancel [m].
-    """
-
-    across: float
-    along: float
-    rolled: float
-    slipped: float
+    across: float  #: displacement across the first heading [m]
+    along: float  #: displacement along the first heading [m]
+    rolled: float  #: rolled distance [m]
+    slipped: float  #: range of the integral of the velocity along the axis, so that slips to and fro do not cancel [m]
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """Effect of a push against the constraints.
+    """Effect of a push against the constraints."""
 
-    Attributes:
-        force: Largest force in its direction [N].
-        moved, truly_moved: Largest displacement of the measured and of the true tool in that direction [m].
-    """
-
-    force: float
-    moved: float
-    truly_moved: float
+    force: float  #: largest force in its direction [N]
+    moved: float  #: largest displacement of the measured tool in that direction [m]
+    truly_moved: float  #: largest displacement of the true tool in that direction [m]
 
 
 @dataclass(frozen=True)
 class Leaned(Pushed):
-    """Effect of a push from above.
+    """Effect of a push from above."""
 
-    Attributes:
-        height_rms: RMS of the height's error meanwhile [m].
-    """
-
-    height_rms: float
+    height_rms: float  #: RMS of the height's error meanwhile [m]
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one run, of the measured disk, the true one (`true_...`) and the reference (`reference_...`).
+    """Numbers of one run, of the measured disk, the true one (`true_...`) and the reference (`reference_...`)."""
 
-    Attributes:
-        common: Numbers of every mechanism's report.
-        height, true_height: Error of the height [m].
-        upright, true_upright: Error of the upright orientation [rad].
-        reference_sideways: Largest velocity along the axis [m/s].
-        reference_rolling: Largest difference of speed and rolling speed [m/s].
-        sideways, true_sideways: Velocity along the axis [m/s].
-        rolling: Errors of rolling; None if the disk does not roll.
-        parking: Parallel parking; None if it is not there to its end.
-        push: Push across the wheel plane; None if it is not there to its end.
-        lean: Push from above; None if it is not there to its end.
-    """
-
-    common: DisplayNumbers = field(metadata=MERGED)
-    height: Spread
-    upright: Spread
-    true_height: Spread
-    true_upright: Spread
-    reference_sideways: float
-    reference_rolling: float
-    sideways: Spread
-    true_sideways: Spread
-    rolling: Rolling | None = field(metadata=MERGED)
-    parking: Parking | None
-    push: Pushed | None
-    lean: Leaned | None
+    common: DisplayNumbers = field(metadata=MERGED)  #: numbers of every mechanism's report
+    height: Spread  #: error of the height [m]
+    upright: Spread  #: error of the upright orientation [rad]
+    true_height: Spread  #: error of the true height [m]
+    true_upright: Spread  #: error of the true upright orientation [rad]
+    reference_sideways: float  #: largest velocity along the axis [m/s]
+    reference_rolling: float  #: largest difference of speed and rolling speed [m/s]
+    sideways: Spread  #: velocity along the axis [m/s]
+    true_sideways: Spread  #: true velocity along the axis [m/s]
+    rolling: Rolling | None = field(metadata=MERGED)  #: errors of rolling; None if the disk does not roll
+    parking: Parking | None  #: parallel parking; None if it is not there to its end
+    push: Pushed | None  #: push across the wheel plane; None if it is not there to its end
+    lean: Leaned | None  #: push from above; None if it is not there to its end
 
 
 def rolling(run: DisplayRun, path: ToolPath) -> RollingMotion:

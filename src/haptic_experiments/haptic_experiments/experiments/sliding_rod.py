@@ -39,20 +39,13 @@ _TIME, _FORCE, _STICK = 0.05, 0.02, 0.01
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one bag.
+    """Numbers of one bag."""
 
-    Attributes:
-        period: Time step [s].
-        peak_time, peak_force: Time [ms] and height [N] of the largest normal force of the impact.
-        highest: Largest height of the rod's centre [m].
-        last_speed: Horizontal speed at the end [m/s].
-    """
-
-    period: float
-    peak_time: float
-    peak_force: float
-    highest: float
-    last_speed: float
+    period: float  #: time step [s]
+    peak_time: float  #: time of the largest normal force of the impact [ms]
+    peak_force: float  #: largest normal force of the impact [N]
+    highest: float  #: largest height of the rod's centre [m]
+    last_speed: float  #: horizontal speed at the end [m/s]
 
 
 @dataclass(frozen=True)

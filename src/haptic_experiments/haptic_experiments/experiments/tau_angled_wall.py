@@ -20,33 +20,20 @@ STIFF = 2e4
 
 @dataclass(frozen=True)
 class Slide:
-    """A slide along the walls, after its first 0.1 s; NaN where a number does not apply.
+    """A slide along the walls, after its first 0.1 s; NaN where a number does not apply."""
 
-    Attributes:
-        name: Name of the phase.
-        displacement: Displacement of the tool, from the beginning on [m].
-        penetration: Largest depth [m].
-        contact: Fraction of the ticks in contact.
-        friction: Mean of the walls' force against the motion, over their push.
-    """
-
-    name: str
-    displacement: float = field(metadata=key("way"))
-    penetration: float
-    contact: float
-    friction: float
+    name: str  #: name of the phase
+    displacement: float = field(metadata=key("way"))  #: displacement of the tool, from the beginning on [m]
+    penetration: float  #: largest depth [m]
+    contact: float  #: fraction of the ticks in contact
+    friction: float  #: mean of the walls' force against the motion, over their push
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        common: Numbers of every report of walls.
-        slides: Slides.
-    """
-
-    common: WallNumbers = field(metadata=MERGED)
+    common: WallNumbers = field(metadata=MERGED)  #: numbers of every report of walls
     slides: list[Slide]
 
 

@@ -31,36 +31,24 @@ SUBSPACES = 9
 
 @dataclass(frozen=True)
 class Borders:
-    """Jumps at the borders of the operating points, and elsewhere, in the slides; means, NaN without any.
+    """Jumps at the borders of the operating points, and elsewhere, in the slides; means, NaN without any."""
 
-    Attributes:
-        operating_points: Operating points of the slides in contact.
-        crossed: Number of borders crossed.
-        effort_at, effort_elsewhere, largest_effort_at: Jumps of a joint's effort [N m].
-        force_at, force_elsewhere, largest_force_at: Jumps of the walls' force [N].
-    """
-
-    operating_points: list[int]
-    crossed: int
-    effort_at: float
-    effort_elsewhere: float
-    largest_effort_at: float
-    force_at: float
-    force_elsewhere: float
-    largest_force_at: float
+    operating_points: list[int]  #: operating points of the slides in contact
+    crossed: int  #: number of borders crossed
+    effort_at: float  #: mean jump of a joint's effort at the borders [N m]
+    effort_elsewhere: float  #: mean jump of a joint's effort elsewhere [N m]
+    largest_effort_at: float  #: largest jump of a joint's effort at the borders [N m]
+    force_at: float  #: mean jump of the walls' force at the borders [N]
+    force_elsewhere: float  #: mean jump of the walls' force elsewhere [N]
+    largest_force_at: float  #: largest jump of the walls' force at the borders [N]
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        sliding: Numbers of a run with slides.
-        borders: Jumps at the borders.
-    """
-
-    sliding: SlideNumbers = field(metadata=MERGED)
-    borders: Borders
+    sliding: SlideNumbers = field(metadata=MERGED)  #: numbers of a run with slides
+    borders: Borders  #: jumps at the borders
 
 
 def analyse(bags: dict[str, Bag]) -> Report:

@@ -30,36 +30,22 @@ _SETTLING = 10 * 0.15 * 9.81 * 1e-4
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        ticks: Number of ticks.
-        largest_force, mean_force: Force on the tool [N].
-        fast_share: Fraction of the force's RMS above `_FAST`.
-        path_length: Length of the path of each object [m].
-        moved, objects: Number of objects that were moved, and of all.
-        lowest_object: Lowest centre of an object; 0 without objects [m].
-        deepest_contact: Depth of the deepest contact [m].
-        least_energy, energy: Energy that the tool has put into the world, at least and at the end [J].
-        saturated_ticks: Number of ticks at the bound of the force.
-        iterations: Newton iterations.
-        step_time: Time of a step [s].
-    """
-
-    ticks: int
-    largest_force: float
-    mean_force: float
-    fast_share: float
-    path_length: dict[str, float] = field(metadata=key("way"))
-    moved: int
-    objects: int
-    lowest_object: float
-    deepest_contact: float
-    least_energy: float
-    energy: float
-    saturated_ticks: int
-    iterations: Counts
-    step_time: Percentiles = field(metadata=HIDDEN)
+    ticks: int  #: number of ticks
+    largest_force: float  #: largest force on the tool [N]
+    mean_force: float  #: mean force on the tool [N]
+    fast_share: float  #: fraction of the force's RMS above `_FAST`
+    path_length: dict[str, float] = field(metadata=key("way"))  #: length of the path of each object [m]
+    moved: int  #: number of objects that were moved
+    objects: int  #: number of all objects
+    lowest_object: float  #: lowest centre of an object; 0 without objects [m]
+    deepest_contact: float  #: depth of the deepest contact [m]
+    least_energy: float  #: least energy that the tool has put into the world [J]
+    energy: float  #: energy that the tool has put into the world at the end [J]
+    saturated_ticks: int  #: number of ticks at the bound of the force
+    iterations: Counts  #: Newton iterations
+    step_time: Percentiles = field(metadata=HIDDEN)  #: time of a step [s]
 
 
 def port_energy(run: ContactRun) -> np.ndarray:

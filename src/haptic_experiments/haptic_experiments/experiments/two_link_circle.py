@@ -37,110 +37,67 @@ _NO_RELEASE = "the run ends before the release"
 
 @dataclass(frozen=True)
 class Signals:
-    """Signals of Fig. 12, of the reference and (`measured_...`) of the measured tool.
+    """Signals of Fig. 12, of the reference and (`measured_...`) of the measured tool."""
 
-    Attributes:
-        links, measured_links: Kinetic energies of the links (n, 2) [J].
-        total, measured_total: Their sums (n,) [J].
-        first_rate: Rate of the first joint (n,) [rad/s].
-        speed, measured_speed: Speed of the end point along the circle (n,) [m/s].
-        error: Measured less reference position along the circle (n,) [m].
-        radial: Measured distance from the circle (n,) [m].
-        force: Measured force along the circle (n,) [N].
-    """
-
-    links: np.ndarray
-    total: np.ndarray
-    first_rate: np.ndarray
-    measured_links: np.ndarray
-    measured_total: np.ndarray
-    speed: np.ndarray
-    measured_speed: np.ndarray
-    error: np.ndarray
-    radial: np.ndarray
-    force: np.ndarray
+    links: np.ndarray  #: kinetic energies of the links (n, 2) [J]
+    total: np.ndarray  #: sum of the links' energies (n,) [J]
+    first_rate: np.ndarray  #: rate of the first joint (n,) [rad/s]
+    measured_links: np.ndarray  #: measured kinetic energies of the links (n, 2) [J]
+    measured_total: np.ndarray  #: sum of the measured energies (n,) [J]
+    speed: np.ndarray  #: speed of the end point along the circle (n,) [m/s]
+    measured_speed: np.ndarray  #: measured speed along the circle (n,) [m/s]
+    error: np.ndarray  #: measured less reference position along the circle (n,) [m]
+    radial: np.ndarray  #: measured distance from the circle (n,) [m]
+    force: np.ndarray  #: measured force along the circle (n,) [N]
 
 
 @dataclass(frozen=True)
 class Led:
-    """Numbers while the hand leads the end point round, from when it is first as fast as it is half of that time.
+    """Numbers while the hand leads the end point round, from when it is first as fast as it is half of that time."""
 
-    Attributes:
-        to_its_end: Whether the run goes on until the hand lets go.
-        start: Time from which it counts [s].
-        speed: Mean speed along the circle [m/s].
-        speed_deviation: Standard deviation of that speed [m/s].
-        energy_low, energy_high: Smallest and largest kinetic energy [J].
-        pushed: Fraction of the time in which the hand pushes.
-        held_back: Fraction of the time in which it holds back.
-        turns: Number of changes between the two.
-    """
-
-    to_its_end: bool
-    start: float = field(metadata=key("from"))
-    speed: float
-    speed_deviation: float
-    energy_low: float
-    energy_high: float
-    pushed: float
-    held_back: float
-    turns: int
+    to_its_end: bool  #: whether the run goes on until the hand lets go
+    start: float = field(metadata=key("from"))  #: time from which it counts [s]
+    speed: float  #: mean speed along the circle [m/s]
+    speed_deviation: float  #: standard deviation of that speed [m/s]
+    energy_low: float  #: smallest kinetic energy [J]
+    energy_high: float  #: largest kinetic energy [J]
+    pushed: float  #: fraction of the time in which the hand pushes
+    held_back: float  #: fraction of the time in which it holds back
+    turns: int  #: number of changes between the two
 
 
 @dataclass(frozen=True)
 class Released:
-    """Numbers after the release, from when the hand does not act any more until the energy is spent.
+    """Numbers after the release, from when the hand does not act any more until the energy is spent."""
 
-    Attributes:
-        start, end: Times between which it counts [s].
-        spent: Whether the energy is spent within the run.
-        energy: Kinetic energy at the start [J].
-        largest_rise: Largest change of the energy in a tick [J]; None for a single tick.
-        measured_rise: Largest rise of the measured energy above the least value before [J]; None without any.
-        speed_rises: Number of times that the speed began to rise.
-        largest_speed_rise: Largest rise of the speed above the least value before [m/s].
-        reversals: Number of changes of sign of the first joint's rate.
-        first_at_reversal: Largest fraction of the energy in the first link beside a reversal; None without any.
-        second_smallest_share: Smallest fraction of the energy in the second link.
-        measured_second_smallest_share: Smallest measured energy of the second link, as a fraction of the reference's
-            energy; None where nothing moves.
-        force: Largest measured force along the circle [N].
-    """
-
-    start: float = field(metadata=key("from"))
-    end: float = field(metadata=key("to"))
-    spent: bool
-    energy: float
-    largest_rise: float | None
+    start: float = field(metadata=key("from"))  #: time from which it counts [s]
+    end: float = field(metadata=key("to"))  #: time until which it counts [s]
+    spent: bool  #: whether the energy is spent within the run
+    energy: float  #: kinetic energy at the start [J]
+    largest_rise: float | None  #: largest change of the energy in a tick [J]; None for a single tick
+    #: largest rise of the measured energy above the least value before [J]; None without any
     measured_rise: float | None
-    speed_rises: int
-    largest_speed_rise: float
-    reversals: int
+    speed_rises: int  #: number of times that the speed began to rise
+    largest_speed_rise: float  #: largest rise of the speed above the least value before [m/s]
+    reversals: int  #: number of changes of sign of the first joint's rate
+    #: largest fraction of the energy in the first link beside a reversal; None without any
     first_at_reversal: float | None
-    second_smallest_share: float
+    second_smallest_share: float  #: smallest fraction of the energy in the second link
+    #: smallest measured energy of the second link, as a fraction of the reference's energy; None where nothing moves
     measured_second_smallest_share: float | None
-    force: float
+    force: float  #: largest measured force along the circle [N]
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        common: Numbers of every mechanism's report.
-        circle_radius: Radius of the circle [m].
-        free_direction: Error along the circle [m].
-        radial: Distance from the circle [m].
-        led: While the hand leads; None if it does not.
-        released: After the release; None without.
-    """
-
-    common: DisplayNumbers = field(metadata=MERGED)
-    circle_radius: float
-    free_direction: Spread
-    radial: Spread
-    led: Led | None
-    released: Released | None
+    common: DisplayNumbers = field(metadata=MERGED)  #: numbers of every mechanism's report
+    circle_radius: float  #: radius of the circle [m]
+    free_direction: Spread  #: error along the circle [m]
+    radial: Spread  #: distance from the circle [m]
+    led: Led | None  #: while the hand leads; None if it does not
+    released: Released | None  #: after the release; None without
 
 
 def signals_of(run: DisplayRun) -> Signals:

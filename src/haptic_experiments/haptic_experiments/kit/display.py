@@ -43,81 +43,46 @@ RESIDUAL = 1e-12
 
 @dataclass(frozen=True)
 class DisplayNumbers:
-    """Numbers of every mechanism's report; errors are those of the measured tool against the reference.
+    """Numbers of every mechanism's report; errors are those of the measured tool against the reference."""
 
-    Attributes:
-        ticks: Number of ticks that count.
-        led_ticks: Number of ticks left out because the tool was led to the mechanism.
-        stopped_ticks: Number of ticks left out because the display's status was not OK.
-        refused_ticks: Number of ticks whose step was refused.
-        holonomic_residual: Largest residual of the holonomic constraints [m] or [rad].
-        tracking_error: Distance [m].
-        turning_error: Angle [rad].
-        position_resolution: One count of the display's sensors in position [m]; NaN if it is not known.
-        angle_resolution: One count in orientation [rad]; NaN if it is not known.
-    """
-
-    ticks: int
-    led_ticks: int
-    stopped_ticks: int
-    refused_ticks: int
-    holonomic_residual: float
-    tracking_error: Spread
-    turning_error: Spread
-    position_resolution: float
-    angle_resolution: float
+    ticks: int  #: number of ticks that count
+    led_ticks: int  #: number of ticks left out because the tool was led to the mechanism
+    stopped_ticks: int  #: number of ticks left out because the display's status was not OK
+    refused_ticks: int  #: number of ticks whose step was refused
+    holonomic_residual: float  #: largest residual of the holonomic constraints [m] or [rad]
+    tracking_error: Spread  #: distance [m]
+    turning_error: Spread  #: angle [rad]
+    position_resolution: float  #: one count of the display's sensors in position [m]; NaN if it is not known
+    angle_resolution: float  #: one count in orientation [rad]; NaN if it is not known
 
 
 @dataclass(frozen=True)
 class ToolPath:
-    """Motion of the virtual tool.
+    """Motion of the virtual tool."""
 
-    Attributes:
-        position: Positions in the spatial frame [m], shape (n, 3).
-        rotation: Rotations from body to spatial frame, n of them.
-        velocity: Velocities in the spatial frame [m/s], shape (n, 3).
-        angular_velocity: Angular velocities in the spatial frame [rad/s], shape (n, 3).
-    """
-
-    position: np.ndarray
-    rotation: Rotation
-    velocity: np.ndarray
-    angular_velocity: np.ndarray
+    position: np.ndarray  #: positions in the spatial frame [m], shape (n, 3)
+    rotation: Rotation  #: rotations from body to spatial frame, n of them
+    velocity: np.ndarray  #: velocities in the spatial frame [m/s], shape (n, 3)
+    angular_velocity: np.ndarray  #: angular velocities in the spatial frame [rad/s], shape (n, 3)
 
 
 @dataclass(frozen=True)
 class DisplayRun(PhasedRun):
-    """The signals of one bag on common ticks.
+    """The signals of one bag on common ticks."""
 
-    Attributes:
-        mechanism: The rendered mechanism.
-        measured: Motion by the display's sensors.
-        true: Motion of the simulated display.
-        reference: Motion that was due.
-        wrench: Measured wrench of the user on the tool [N; N m], shape (n, 6).
-        touched: Whether the simulated hand acts on the tool, shape (n,).
-        state: Fields of ConstrainedReference, rows as `reference`.
-        device: Numbers of the display.
-        parameters: Parameters of the node.
-        led: Number of ticks left out because the tool was led to the mechanism.
-        stopped: Number of ticks left out because the display's status was not OK.
-        refused: Number of ticks whose step was refused, at which the display held.
-        changed: Parameters of the node that were changed during the run.
-    """
-
-    mechanism: Mechanism
-    measured: ToolPath
-    true: ToolPath
-    reference: ToolPath
-    wrench: np.ndarray
-    touched: np.ndarray
-    state: dict[str, np.ndarray]
-    device: dict[str, Any]
-    parameters: dict[str, Any]
-    led: int = 0
-    stopped: int = 0
-    refused: int = 0
-    changed: tuple[str, ...] = ()
+    mechanism: Mechanism  #: the rendered mechanism
+    measured: ToolPath  #: motion by the display's sensors
+    true: ToolPath  #: motion of the simulated display
+    reference: ToolPath  #: motion that was due
+    wrench: np.ndarray  #: measured wrench of the user on the tool [N; N m], shape (n, 6)
+    touched: np.ndarray  #: whether the simulated hand acts on the tool, shape (n,)
+    state: dict[str, np.ndarray]  #: fields of ConstrainedReference, rows as `reference`
+    device: dict[str, Any]  #: numbers of the display
+    parameters: dict[str, Any]  #: parameters of the node
+    led: int = 0  #: number of ticks left out because the tool was led to the mechanism
+    stopped: int = 0  #: number of ticks left out because the display's status was not OK
+    refused: int = 0  #: number of ticks whose step was refused, at which the display held
+    changed: tuple[str, ...] = ()  #: parameters of the node that were changed during the run
 
     @classmethod
     def from_bag(cls, bag: Bag) -> DisplayRun:

@@ -26,35 +26,24 @@ _SHAKING = 8e-3
 
 
 class GripSettings(NamedTuple):
-    """Numbers of a run on which the stability depends.
+    """Numbers of a run on which the stability depends."""
 
-    Attributes:
-        period: T [s].
-        delay: Delay of the commands [ticks].
-        friction_force: Rendered friction force F [N].
-        mass: Rendered mass M [kg].
-    """
-
-    period: float
-    delay: int
-    friction_force: float
-    mass: float
+    period: float  #: T [s]
+    delay: int  #: delay of the commands [ticks]
+    friction_force: float  #: rendered friction force F [N]
+    mass: float  #: rendered mass M [kg]
 
 
 @dataclass(frozen=True)
 class Stability:
-    """Stability of grasps that are multiples of the suite's own hand, also where another hand held the grip.
+    """Stability of grasps that are multiples of the suite's own hand, also where another hand held the grip."""
 
-    Attributes:
-        smallest_mass: Smallest rendered mass [kg] without and with a tick of delay, by firmness of the grasp.
-        shaking: Firmness, mass [kg] and RMS velocity above 8 Hz [m/s], infinite where it is too fast, of the simulated
-            device under model A with the run's friction and delay.
-        delay: Delay of the run [ticks].
-    """
-
+    #: smallest rendered mass [kg] without and with a tick of delay, by firmness of the grasp
     smallest_mass: dict[str, list[float]]
+    #: firmness, mass [kg] and RMS velocity above 8 Hz [m/s], infinite where it is too fast, of the simulated device
+    #: under model A with the run's friction and delay
     shaking: list[tuple[float, float, float]]
-    delay: int
+    delay: int  #: delay of the run [ticks]
 
 
 def usual_hand() -> HandParameters:

@@ -47,22 +47,16 @@ class SurfaceFriction:
 
 @dataclass
 class GuidedState:
-    """Result of a step, with the names of `admittance_constraints.Reference`; all at its end, base frame.
+    """Result of a step, with the names of `admittance_constraints.Reference`; all at its end, base frame."""
 
-    Attributes:
-        x: position and zeros (6,) [m]; twist, twist_rate (6,); orientation: quaternion.
-        multipliers: force of the surface along its normal (1,) [N].
-        contact: force of the other bodies on the tool (3,) [N]; friction: on the tool (3,) [N].
-    """
-
-    x: np.ndarray
-    twist: np.ndarray
-    twist_rate: np.ndarray
-    multipliers: np.ndarray
-    contact: np.ndarray
-    friction: np.ndarray
-    orientation: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))
-    sticks: bool = True
+    x: np.ndarray  #: position and zeros (6,) [m]
+    twist: np.ndarray  #: twist (6,) [m/s], [rad/s]
+    twist_rate: np.ndarray  #: rate of the twist (6,) [m/s^2], [rad/s^2]
+    multipliers: np.ndarray  #: force of the surface along its normal (1,) [N]
+    contact: np.ndarray  #: force of the other bodies on the tool (3,) [N]
+    friction: np.ndarray  #: friction on the tool (3,) [N]
+    orientation: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))  #: quaternion
+    sticks: bool = True  #: whether the friction sticks
 
     def at_rest(self) -> GuidedState:
         """Returns the state at the same position without motion and forces."""

@@ -30,13 +30,9 @@ SYMBOLS = {"force": "F", "viscosity": "D", "stiffness": "K", "damping": "B"}
 
 @dataclass(frozen=True)
 class Run(PlanarRun):
-    """The signals of one bag on common ticks; the force is the friction force f, the tip feels -f.
+    """The signals of one bag on common ticks; the force is the friction force f, the tip feels -f."""
 
-    Attributes:
-        displacement: Elastic displacement e of the model (n, 2) [m].
-    """
-
-    displacement: np.ndarray
+    displacement: np.ndarray  #: elastic displacement e of the model (n, 2) [m]
 
     @classmethod
     def from_bag(cls, bag: Bag) -> Run:
@@ -63,72 +59,44 @@ class Rest:
     the point where the element holds on to the ground, the true position less the elastic displacement
     (which follows the quantised position). The drift is the slope of a straight line through it times
     the length; a sine of the hand's or the tremor's frequency averages out over the rest.
-
-    Attributes:
-        start, length: Start and length [s].
-        drift: Drift of the true position [m].
-        travel: Diagonal of the box of the true positions [m].
-        largest_force: Largest force [N].
-        sticking_share: Fraction of the ticks that stick.
-        chatter_force: RMS of the force above 50 Hz [N].
     """
 
-    start: float
-    length: float
-    drift: float
-    travel: float
-    largest_force: float
-    sticking_share: float
-    chatter_force: float
+    start: float  #: start [s]
+    length: float  #: length [s]
+    drift: float  #: drift of the true position [m]
+    travel: float  #: diagonal of the box of the true positions [m]
+    largest_force: float  #: largest force [N]
+    sticking_share: float  #: fraction of the ticks that stick
+    chatter_force: float  #: RMS of the force above 50 Hz [N]
 
 
 @dataclass(frozen=True)
 class Sliding:
-    """Angle between force and velocity in all samples in which the tip slides.
+    """Angle between force and velocity in all samples in which the tip slides."""
 
-    Attributes:
-        samples: Number of samples.
-        median_angle, p95_angle: Angle between -f and -v [rad].
-        median_lag: Angle that spring and encoder explain [rad].
-        within_lag_share: Fraction of the samples with less than that.
-        within_steady_lag_share: The same with the settled lag of the spring.
-        opposing_share: Fraction of the samples with an angle below 90 degrees.
-        mean_force: Mean force [N].
-        sign_flips_per_second: Changes of sign of the force along the motion [1/s].
-    """
-
-    samples: int
-    median_angle: float
-    p95_angle: float
-    median_lag: float
-    within_lag_share: float
-    within_steady_lag_share: float
-    opposing_share: float
-    mean_force: float
-    sign_flips_per_second: float
+    samples: int  #: number of samples
+    median_angle: float  #: median of the angle between -f and -v [rad]
+    p95_angle: float  #: 95th percentile of that angle [rad]
+    median_lag: float  #: angle that spring and encoder explain [rad]
+    within_lag_share: float  #: fraction of the samples with less than that
+    within_steady_lag_share: float  #: the same with the settled lag of the spring
+    opposing_share: float  #: fraction of the samples with an angle below 90 degrees
+    mean_force: float  #: mean force [N]
+    sign_flips_per_second: float  #: changes of sign of the force along the motion [1/s]
 
 
 @dataclass(frozen=True)
 class Identified:
-    """Result of `identify_bag` beside the known parameters; None where it finds nothing.
+    """Result of `identify_bag` beside the known parameters; None where it finds nothing."""
 
-    Attributes:
-        estimates: Estimates by name of the parameter.
-        known: Known parameters by name, in the units of the estimates.
-        not_identified: Reasons by name of the parameter.
-        law: Name of the law.
-        contained: Whether the known parameter lies in the interval, by name.
-        residual_rms: RMS of the force that is left [N].
-        samples: Number of samples.
-    """
-
-    estimates: Mapping[str, Estimate]
-    known: dict[str, float]
-    not_identified: dict[str, str]
-    law: str | None = field(default=None, metadata=OPTIONAL)
+    estimates: Mapping[str, Estimate]  #: estimates by name of the parameter
+    known: dict[str, float]  #: known parameters by name, in the units of the estimates
+    not_identified: dict[str, str]  #: reasons by name of the parameter
+    law: str | None = field(default=None, metadata=OPTIONAL)  #: name of the law
+    #: whether the known parameter lies in the interval, by name
     contained: dict[str, bool] | None = field(default=None, metadata=OPTIONAL)
-    residual_rms: float | None = field(default=None, metadata=OPTIONAL)
-    samples: int | None = field(default=None, metadata=OPTIONAL)
+    residual_rms: float | None = field(default=None, metadata=OPTIONAL)  #: RMS of the force that is left [N]
+    samples: int | None = field(default=None, metadata=OPTIONAL)  #: number of samples
 
     @property
     def words(self) -> str:

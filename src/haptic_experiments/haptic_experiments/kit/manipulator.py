@@ -53,19 +53,12 @@ SECTORS, SECTOR_SAMPLES = 12, 50
 
 @dataclass(frozen=True)
 class Run(PlanarRun):
-    """The signals of one bag on common ticks; the force is that of the hand, as measured.
+    """The signals of one bag on common ticks; the force is that of the hand, as measured."""
 
-    Attributes:
-        intention: Position that the hand wants (n, 2) [m].
-        target: Commanded position with which the servo compares this tick's measurement (n, 2) [m].
-        target_velocity: Commanded velocity, exactly zero while model A sticks (n, 2) [m/s].
-        joints: True angles of the motors (n, 2) [rad].
-    """
-
-    intention: np.ndarray
-    target: np.ndarray
-    target_velocity: np.ndarray
-    joints: np.ndarray
+    intention: np.ndarray  #: position that the hand wants (n, 2) [m]
+    target: np.ndarray  #: commanded position with which the servo compares this tick's measurement (n, 2) [m]
+    target_velocity: np.ndarray  #: commanded velocity, exactly zero while model A sticks (n, 2) [m/s]
+    joints: np.ndarray  #: true angles of the motors (n, 2) [rad]
 
     @classmethod
     def from_bag(cls, bag: Bag) -> Run:
@@ -97,29 +90,18 @@ class Run(PlanarRun):
 
 @dataclass(frozen=True)
 class Motion:
-    """Force and motion below 20 Hz, without phase shift.
+    """Force and motion below 20 Hz, without phase shift."""
 
-    Attributes:
-        force: Measured force h (n, 2) [N].
-        acceleration: True acceleration (n, 2) [m/s^2].
-        speed: True speed (n,) [m/s].
-        along: Unit vector of the velocity (n, 2); zero where nothing moves.
-        inside: Unit vector across it, towards the inside of the path's curve (n, 2).
-        normal: Normal acceleration v^2/R, not negative (n,) [m/s^2].
-        sliding: The tool moves faster than 0.02 m/s in a phase in which the hand leads (n,).
-        straight: The tool slides while the hand's intention goes straight on, also 0.1 s before and after (n,).
-        curved: The tool slides while the hand's intention goes round a curve (n,).
-    """
-
-    force: np.ndarray
-    acceleration: np.ndarray
-    speed: np.ndarray
-    along: np.ndarray
-    inside: np.ndarray
-    normal: np.ndarray
-    sliding: np.ndarray
+    force: np.ndarray  #: measured force h (n, 2) [N]
+    acceleration: np.ndarray  #: true acceleration (n, 2) [m/s^2]
+    speed: np.ndarray  #: true speed (n,) [m/s]
+    along: np.ndarray  #: unit vector of the velocity (n, 2); zero where nothing moves
+    inside: np.ndarray  #: unit vector across it, towards the inside of the path's curve (n, 2)
+    normal: np.ndarray  #: normal acceleration v^2/R, not negative (n,) [m/s^2]
+    sliding: np.ndarray  #: the tool moves faster than 0.02 m/s in a phase in which the hand leads (n,)
+    #: the tool slides while the hand's intention goes straight on, also 0.1 s before and after (n,)
     straight: np.ndarray
-    curved: np.ndarray
+    curved: np.ndarray  #: the tool slides while the hand's intention goes round a curve (n,)
 
     @classmethod
     def of(cls, run: Run) -> Motion:
@@ -156,45 +138,28 @@ class Motion:
 
 @dataclass(frozen=True)
 class Straight:
-    """Straight motions: direction of the measured force, and what M a and friction leave of it.
+    """Straight motions: direction of the measured force, and what M a and friction leave of it."""
 
-    Attributes:
-        samples: Number of samples.
-        median_angle, p95_angle: Angle between measured force and velocity [rad].
-        mean_force: Mean of the measured force [N].
-        mean_friction: Mean of |h - M a| [N].
-        residual_rms: RMS of h - F v/|v| - M a [N].
-    """
-
-    samples: int
-    median_angle: float
-    p95_angle: float
-    mean_force: float
-    mean_friction: float
-    residual_rms: float
+    samples: int  #: number of samples
+    median_angle: float  #: median of the angle between measured force and velocity [rad]
+    p95_angle: float  #: 95th percentile of that angle [rad]
+    mean_force: float  #: mean of the measured force [N]
+    mean_friction: float  #: mean of |h - M a| [N]
+    residual_rms: float  #: RMS of h - F v/|v| - M a [N]
 
 
 @dataclass(frozen=True)
 class Curved:
-    """Curves: the force's component towards the inside against M v^2/R.
+    """Curves: the force's component towards the inside against M v^2/R."""
 
-    Attributes:
-        samples: Number of samples.
-        median_slant: Angle of the force to the motion, towards the inside [rad].
-        inward_share: Fraction of the samples with a force towards the inside.
-        mean_inward, largest_inward: Force towards the inside [N].
-        mean_expected, largest_expected: M v^2/R [N].
-        difference_rms: RMS of their difference [N].
-    """
-
-    samples: int
-    median_slant: float
-    inward_share: float
-    mean_inward: float
-    mean_expected: float
-    largest_inward: float
-    largest_expected: float
-    difference_rms: float
+    samples: int  #: number of samples
+    median_slant: float  #: angle of the force to the motion, towards the inside [rad]
+    inward_share: float  #: fraction of the samples with a force towards the inside
+    mean_inward: float  #: mean force towards the inside [N]
+    mean_expected: float  #: mean of M v^2/R [N]
+    largest_inward: float  #: largest force towards the inside [N]
+    largest_expected: float  #: largest M v^2/R [N]
+    difference_rms: float  #: RMS of the difference between that force and M v^2/R [N]
 
 
 @dataclass(frozen=True)
@@ -203,67 +168,44 @@ class Rest:
 
     The gears are elastic, so that the force displaces the tool. The drift is the slope of a straight line times the
     length of the rest, fitted to the true position together with that compliance (position = c + d t + S h).
-
-    Attributes:
-        name: Name of the phase.
-        start, length: Start and length [s].
-        largest_force: Largest force [N].
-        force_rms_about_mean: RMS of the force about its mean [N].
-        largest_target_speed: Largest commanded speed [m/s].
-        target_travel, travel, measured_travel: Diagonal of the box of commanded, true and measured positions [m].
-        sticking_share: Fraction of the ticks that stick.
-        drift: Drift [m].
-        free_drift, free_drift_about_mean: Displacement of a free mass under the force, and under its fluctuation [m].
     """
 
-    name: str
-    start: float
-    length: float
-    largest_force: float
-    force_rms_about_mean: float
-    largest_target_speed: float
-    target_travel: float
-    sticking_share: float
-    drift: float
-    travel: float
-    measured_travel: float
-    free_drift: float
-    free_drift_about_mean: float
+    name: str  #: name of the phase
+    start: float  #: start [s]
+    length: float  #: length [s]
+    largest_force: float  #: largest force [N]
+    force_rms_about_mean: float  #: RMS of the force about its mean [N]
+    largest_target_speed: float  #: largest commanded speed [m/s]
+    target_travel: float  #: diagonal of the box of the commanded positions [m]
+    sticking_share: float  #: fraction of the ticks that stick
+    drift: float  #: drift [m]
+    travel: float  #: diagonal of the box of the true positions [m]
+    measured_travel: float  #: diagonal of the box of the measured positions [m]
+    free_drift: float  #: displacement of a free mass under the force [m]
+    free_drift_about_mean: float  #: displacement of a free mass under the force's fluctuation [m]
 
 
 @dataclass(frozen=True)
 class Compensated:
-    """Joint friction, what the compensation leaves of it, and the servo's error, while the hand leads.
+    """Joint friction, what the compensation leaves of it, and the servo's error, while the hand leads."""
 
-    Attributes:
-        friction_rms, residual_rms: RMS of the torque of one joint, in all and left [N m].
-        largest_residual: Largest torque that is left [N m].
-        tracking_rms, largest_tracking_error: Error of the tool's position [m].
-    """
-
-    friction_rms: float
-    residual_rms: float
-    largest_residual: float
-    tracking_rms: float
-    largest_tracking_error: float
+    friction_rms: float  #: RMS of the friction torque of one joint [N m]
+    residual_rms: float  #: RMS of the torque that is left of it [N m]
+    largest_residual: float  #: largest torque that is left [N m]
+    tracking_rms: float  #: RMS error of the tool's position [m]
+    largest_tracking_error: float  #: largest error of the tool's position [m]
 
 
 @dataclass(frozen=True)
 class JointFriction:
-    """The joints' Coulomb friction at the tool, over 72 directions and the positions of the run.
+    """The joints' Coulomb friction at the tool, over 72 directions and the positions of the run."""
 
-    Attributes:
-        along: Range of its component along the motion [N].
-        force: Range of the force [N].
-        angle: Largest angle to the motion [rad].
-        rms: RMS of that of the run [N].
-        share: Fraction of it in the measured force, by regression of the residual of that on J^-T tau.
-    """
-
+    #: range of its component along the motion [N]
     along: tuple[float, float] = field(metadata=key("joint_friction_along"))
-    force: tuple[float, float] = field(metadata=key("joint_friction_force"))
-    angle: float = field(metadata=key("joint_friction_angle"))
-    rms: float = field(metadata=key("joint_friction_rms"))
+    force: tuple[float, float] = field(metadata=key("joint_friction_force"))  #: range of the force [N]
+    angle: float = field(metadata=key("joint_friction_angle"))  #: largest angle to the motion [rad]
+    rms: float = field(metadata=key("joint_friction_rms"))  #: RMS over the run [N]
+    #: fraction of it in the measured force, by regression of the residual of that on J^-T tau
     share: float = field(metadata=key("joint_friction_share"))
 
 
@@ -272,15 +214,12 @@ class Isotropy:
     """Rendered friction |h - M a| by direction of motion.
 
     Viscous and Stribeck parts of a law depend on the speed: what counts is the deviation from the law.
-
-    Attributes:
-        sectors: Middle [rad], |h - M a| [N] and mean deviation [N] of each sector of directions that has samples.
-        largest_deviation: Largest of these deviations [N].
-        joint_friction: Force that the joints' friction would ask for; None if the device is not known.
     """
 
+    #: middle [rad], |h - M a| [N] and mean deviation [N] of each sector of directions that has samples
     sectors: list[tuple[float, float, float]]
-    largest_deviation: float
+    largest_deviation: float  #: largest of these deviations [N]
+    #: force that the joints' friction would ask for; None if the device is not known
     joint_friction: JointFriction | None = field(metadata=MERGED)
 
 

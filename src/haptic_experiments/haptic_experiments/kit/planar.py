@@ -17,21 +17,13 @@ __getattr__ = renamed(__name__, {"travel": "box_diagonal"})
 
 @dataclass(frozen=True)
 class PlanarRun(PhasedRun):
-    """The signals of a run on common ticks, along x and y.
+    """The signals of a run on common ticks, along x and y."""
 
-    Attributes:
-        measured: Position of the tool by the encoders (n, 2) [m].
-        position: True position of the tool (n, 2) [m].
-        velocity: True velocity of the tool (n, 2) [m/s].
-        force: Force (n, 2) [N].
-        sticking: Flags (n,).
-    """
-
-    measured: np.ndarray
-    position: np.ndarray
-    velocity: np.ndarray
-    force: np.ndarray
-    sticking: np.ndarray
+    measured: np.ndarray  #: position of the tool by the encoders (n, 2) [m]
+    position: np.ndarray  #: true position of the tool (n, 2) [m]
+    velocity: np.ndarray  #: true velocity of the tool (n, 2) [m/s]
+    force: np.ndarray  #: force (n, 2) [N]
+    sticking: np.ndarray  #: flags (n,)
 
 
 def reported_parameters(bag: Bag) -> dict[str, dict[str, Any]]:

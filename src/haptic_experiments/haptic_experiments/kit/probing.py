@@ -36,29 +36,20 @@ TOPICS = ("device_state", "simulation_state", "contact/planes", "wall/state", "f
 
 @dataclass(frozen=True)
 class Probing(PhasedRun):
-    """Motion and forces of a run; rows are ticks.
+    """Motion and forces of a run; rows are ticks."""
 
-    Attributes:
-        position, velocity: True tool (n, 3) [m], [m/s].
-        push: Normal force of each cusp (n, 4) [N].
-        contact: Flags of contact with each cusp (n, 4).
-        friction: Friction on the tool (n, 3) [N].
-        dissipated: Energy that the friction dissipated [J].
-        effort: Sum of the commanded efforts (n, 6) [N m].
-        force: Force of wall and friction on the tool, within the motors' limits (n, 3) [N]; empty in a graph.
-        power: Power of both on the tool (n,) [W]; empty in a graph.
-        step_time: Median times of a tick's planes and of its rendering [s]; empty if not measured.
-    """
-
-    position: np.ndarray
-    velocity: np.ndarray
-    push: np.ndarray
-    contact: np.ndarray
-    friction: np.ndarray
-    dissipated: float
-    effort: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))
+    position: np.ndarray  #: true position of the tool (n, 3) [m]
+    velocity: np.ndarray  #: true velocity of the tool (n, 3) [m/s]
+    push: np.ndarray  #: normal force of each cusp (n, 4) [N]
+    contact: np.ndarray  #: flags of contact with each cusp (n, 4)
+    friction: np.ndarray  #: friction on the tool (n, 3) [N]
+    dissipated: float  #: energy that the friction dissipated [J]
+    effort: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))  #: sum of the commanded efforts (n, 6) [N m]
+    #: force of wall and friction on the tool, within the motors' limits (n, 3) [N]; empty in a graph
     force: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    #: power of both on the tool (n,) [W]; empty in a graph
     power: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    #: median times of a tick's planes and of its rendering [s]; empty if not measured
     step_time: dict[str, float] = field(default_factory=dict)
 
     def at(self, ticks: np.ndarray) -> Probing:
@@ -76,61 +67,38 @@ class Probing(PhasedRun):
 
 @dataclass(frozen=True)
 class Difference:
-    """Largest difference of two runs.
+    """Largest difference of two runs."""
 
-    Attributes:
-        motion, motion_in_the_groove: Distance of the tools, at all and while they are in the groove [m].
-        push, friction: Difference of the forces [N].
-        dissipated: Difference of the dissipated energies [J].
-    """
-
-    motion: float
-    motion_in_the_groove: float
-    push: float
-    friction: float
-    dissipated: float
+    motion: float  #: largest distance of the tools [m]
+    motion_in_the_groove: float  #: largest distance while they are in the groove [m]
+    push: float  #: largest difference of the pushes [N]
+    friction: float  #: largest difference of the frictions [N]
+    dissipated: float  #: difference of the dissipated energies [J]
 
 
 @dataclass(frozen=True)
 class Tap:
-    """A tap on a cusp.
+    """A tap on a cusp."""
 
-    Attributes:
-        name: Name of the phase.
-        speed, rebound: Speed at the touch, and when the tool leaves [m/s].
-        peak_force: Largest force [N].
-        penetration: Largest depth of the true tool [m].
-        stiffness: Force over depth [N/m].
-    """
-
-    name: str
-    speed: float
-    peak_force: float
-    penetration: float
-    stiffness: float
-    rebound: float
+    name: str  #: name of the phase
+    speed: float  #: speed at the touch [m/s]
+    peak_force: float  #: largest force [N]
+    penetration: float  #: largest depth of the true tool [m]
+    stiffness: float  #: force over depth [N/m]
+    rebound: float  #: speed when the tool leaves [m/s]
 
 
 @dataclass(frozen=True)
 class InGroove:
-    """The tip in the groove, in one phase.
+    """The tip in the groove, in one phase."""
 
-    Attributes:
-        sideways: Largest distance from the groove's line, sideways [m].
-        depth: Largest depth [m].
-        height: Largest distance from the groove's height [m].
-        both_flanks, both_push: Fraction of the ticks in which both flanks are in contact, and push.
-        planes: Largest number of planes that push.
-        length: Length of the path along the groove [m].
-    """
-
-    sideways: float
-    depth: float
-    height: float
-    both_flanks: float
-    both_push: float
-    planes: int
-    length: float
+    sideways: float  #: largest distance from the groove's line, sideways [m]
+    depth: float  #: largest depth [m]
+    height: float  #: largest distance from the groove's height [m]
+    both_flanks: float  #: fraction of the ticks in which both flanks are in contact
+    both_push: float  #: fraction of the ticks in which both flanks push
+    planes: int  #: largest number of planes that push
+    length: float  #: length of the path along the groove [m]
 
 
 def _probing(ticks: Ticks, phases: list[dict[str, Any]], friction: str = "friction/state") -> Probing:

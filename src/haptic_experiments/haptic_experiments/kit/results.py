@@ -60,18 +60,12 @@ def _fields(numbers: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper, with the numbers of this run.
+    """A statement of the paper, with the numbers of this run."""
 
-    Attributes:
-        text: The paper's claim.
-        measured: The measured numbers in words, with their limit.
-        shown: True or False; None where the run does not reach it.
-        judged: False for a finding: a number that depends on an assumption made to get it, so that it shows nothing.
-    """
-
-    text: str
-    measured: str
-    shown: bool | None
+    text: str  #: the paper's claim
+    measured: str  #: the measured numbers in words, with their limit
+    shown: bool | None  #: True or False; None where the run does not reach it
+    #: False for a finding: a number that depends on an assumption made to get it, so that it shows nothing
     judged: bool = True
 
     @property
@@ -208,20 +202,14 @@ class Claims(list[Claim]):
 
 @dataclass
 class Report:
-    """Numbers, claims and figure of an experiment's runs, as its report module returns them.
+    """Numbers, claims and figure of an experiment's runs, as its report module returns them."""
 
-    Attributes:
-        numbers: Numbers of the runs: a dataclass, or a mapping to dataclasses.
-        claims: Each with its verdict.
-        draw: Draws the figure; only called when the figure is needed, since that takes longer than the numbers.
-        caption: Text below the figure.
-        parameters: Parameters of the nodes by name, for the page.
-    """
-
-    numbers: Any
-    claims: list[Claim]
+    numbers: Any  #: numbers of the runs: a dataclass, or a mapping to dataclasses
+    claims: list[Claim]  #: each with its verdict
+    #: draws the figure; only called when the figure is needed, since that takes longer than the numbers
     draw: Callable[[], Figure]
-    caption: str
+    caption: str  #: text below the figure
+    #: parameters of the nodes by name, for the page
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @functools.cached_property

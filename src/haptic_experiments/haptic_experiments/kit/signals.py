@@ -29,17 +29,11 @@ _Part = TypeVar("_Part")
 
 @dataclass(frozen=True)
 class Spread:
-    """Magnitude of a signal, in its unit.
+    """Magnitude of a signal, in its unit."""
 
-    Attributes:
-        rms: Root of the mean square.
-        p99: 99th percentile.
-        largest: Largest magnitude.
-    """
-
-    rms: float
-    p99: float
-    largest: float
+    rms: float  #: root of the mean square
+    p99: float  #: 99th percentile
+    largest: float  #: largest magnitude
 
     @classmethod
     def of(cls, values: np.ndarray) -> Spread:
@@ -50,12 +44,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of the ticks of a run.
-
-    Attributes:
-        mean: Mean.
-        largest: Largest number.
-    """
+    """Counts of the ticks of a run."""
 
     mean: float
     largest: int

@@ -16,18 +16,12 @@ BODY_MASS, STIFFNESSES, NEAR = 0.15, (5e4, 1e6, 1e8), 0.03
 
 @dataclass(frozen=True)
 class SplitLimit:
-    """The lightest tool at a contact.
+    """The lightest tool at a contact."""
 
-    Attributes:
-        stiffness: Stiffness of the contact [N/m].
-        closed_form, split: Lightest tool by the closed form and as measured [kg].
-        implicit_varies: Relative error of the force of one implicit step with a hundredth of that tool.
-    """
-
-    stiffness: float
-    closed_form: float
-    split: float
-    implicit_varies: float
+    stiffness: float  #: stiffness of the contact [N/m]
+    closed_form: float  #: lightest tool by the closed form [kg]
+    split: float  #: lightest tool as measured [kg]
+    implicit_varies: float  #: relative error of the force of one implicit step with a hundredth of that tool
 
 
 def pressed(mass: float, stiffness: float, *, implicit: bool, period: float) -> float:

@@ -42,28 +42,17 @@ LIGHTEST, STIFFEST = 1e-3, 1e3
 
 @dataclass(frozen=True)
 class StickSlip:
-    """Motion and forces of a run or of a computation; n ticks, two slabs, two contacts (lower, upper).
+    """Motion and forces of a run or of a computation; n ticks, two slabs, two contacts (lower, upper)."""
 
-    Attributes:
-        tool: True position of the tool along x (n,) [m].
-        base: Measured velocity of the tool (n,) [m/s].
-        position, velocity: Positions and velocities of the slabs along x (n, 2) [m], [m/s].
-        force: Forces of the contacts (n, 2) [N].
-        displacement: Elastic displacements of the contacts (n, 2) [m].
-        sticking: Flags (n, 2).
-        dissipated: Energy that each contact dissipated over the run (2,) [J].
-        step_time: Median duration of a step of the network [s]; nan if not measured.
-    """
-
-    tool: np.ndarray
-    base: np.ndarray
-    position: np.ndarray
-    velocity: np.ndarray
-    force: np.ndarray
-    displacement: np.ndarray
-    sticking: np.ndarray
-    dissipated: np.ndarray
-    step_time: float = float("nan")
+    tool: np.ndarray  #: true position of the tool along x (n,) [m]
+    base: np.ndarray  #: measured velocity of the tool (n,) [m/s]
+    position: np.ndarray  #: positions of the slabs along x (n, 2) [m]
+    velocity: np.ndarray  #: velocities of the slabs along x (n, 2) [m/s]
+    force: np.ndarray  #: forces of the contacts (n, 2) [N]
+    displacement: np.ndarray  #: elastic displacements of the contacts (n, 2) [m]
+    sticking: np.ndarray  #: flags (n, 2)
+    dissipated: np.ndarray  #: energy that each contact dissipated over the run (2,) [J]
+    step_time: float = float("nan")  #: median duration of a step of the network [s]; nan if not measured
 
     @classmethod
     def of_network(cls, tool: np.ndarray, base: np.ndarray, run: NetworkRun, network: Any, every: int = 1) -> StickSlip:
@@ -112,23 +101,14 @@ class _Network(NetworkStep):
 
 @dataclass(frozen=True)
 class Scene:
-    """Numbers of a run, and its computations.
+    """Numbers of a run, and its computations."""
 
-    Attributes:
-        period: T [s].
-        bodies: Slabs.
-        elements: Stiffness [N/m] and damping [N s/m] of the contacts.
-        limits: Their friction forces (2,) [N].
-        delay: Ticks between a command and the period in which it acts.
-        bag: Bag of the run; None without the joystick.
-    """
-
-    period: float
-    bodies: list[Body]
-    elements: list[tuple[float, float]]
-    limits: np.ndarray
-    delay: int = 0
-    bag: Bag | None = None
+    period: float  #: T [s]
+    bodies: list[Body]  #: slabs
+    elements: list[tuple[float, float]]  #: stiffness [N/m] and damping [N s/m] of the contacts
+    limits: np.ndarray  #: their friction forces (2,) [N]
+    delay: int = 0  #: ticks between a command and the period in which it acts
+    bag: Bag | None = None  #: bag of the run; None without the joystick
 
     @classmethod
     def of(cls, bag: Bag) -> tuple[Scene, np.ndarray]:
@@ -252,16 +232,11 @@ class SplitMass:
 
 @dataclass(frozen=True)
 class Lightest:
-    """Factors on the slabs' masses down to which networks are quiet.
+    """Factors on the slabs' masses down to which networks are quiet."""
 
-    Attributes:
-        one_tick, two_ticks: Factors of the split network, without and with a tick of delay.
-        implicit: Factor of the implicit network; `LIGHTEST` if it is quiet everywhere.
-    """
-
-    one_tick: SplitMass
-    two_ticks: SplitMass
-    implicit: float
+    one_tick: SplitMass  #: factors of the split network
+    two_ticks: SplitMass  #: factors of the split network with a tick of delay
+    implicit: float  #: factor of the implicit network; `LIGHTEST` if it is quiet everywhere
 
     @property
     def split(self) -> tuple[SplitMass, SplitMass]:
@@ -271,20 +246,14 @@ class Lightest:
 
 @dataclass(frozen=True)
 class Margins:
-    """Costs of the delay.
+    """Costs of the delay."""
 
-    Attributes:
-        run, paper: The lightest slabs, with the run's contacts and with the paper's.
-        stiffest_lower_no_delay, stiffest_lower_one_tick_delay: The stiffest lower contact that is quiet at the joystick
-            in the hand [N/m].
-        tried: The stiffest contact that was tried [N/m].
-    """
-
-    run: Lightest
-    paper: Lightest
+    run: Lightest  #: the lightest slabs with the run's contacts
+    paper: Lightest  #: the lightest slabs with the paper's contacts
+    #: stiffest lower contact that is quiet at the joystick in the hand [N/m]
     stiffest_lower_no_delay: SplitAndImplicit[float]
-    stiffest_lower_one_tick_delay: SplitAndImplicit[float]
-    tried: float
+    stiffest_lower_one_tick_delay: SplitAndImplicit[float]  #: the same with a tick of delay [N/m]
+    tried: float  #: stiffest contact that was tried [N/m]
 
     @property
     def stiffest(self) -> tuple[SplitAndImplicit[float], SplitAndImplicit[float]]:

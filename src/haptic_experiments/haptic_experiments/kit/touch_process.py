@@ -55,34 +55,20 @@ Part = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Touch:
-    """Motion and forces of a run, row by tick; forces are those that act from the row's time on for one period.
+    """Motion and forces of a run, row by tick; forces are those that act from the row's time on for one period."""
 
-    Attributes:
-        position, velocity: Position and velocity of the true tool, device's base frame (n, 3) [m], [m/s].
-        push: Normal force of all planes on the tool (n, 3) [N].
-        friction: Friction of all planes on the tool (n, 3) [N].
-        sticking: Flags (n,) of a contact that sticks; False without contact.
-        pose: Poses of the bodies that can move, world frame (n, b, 7) [m].
-        twist: Twists of these bodies (n, b, 6) [m/s], [rad/s].
-        depth: Depth of the measured tool behind the deepest surface that pushes (n,) [m]; 0 without one.
-        normal_work: Work of the normal forces on tool and bodies together, up to the row's time (n,) [J].
-        friction_work: Work of the friction, up to the row's time (n,) [J].
-        cut_work: Work of action and reaction together, where they are not the same at the same time (n,) [J].
-        step_time: Median time of a tick [s].
-    """
-
-    position: np.ndarray
-    velocity: np.ndarray
-    push: np.ndarray
-    friction: np.ndarray
-    sticking: np.ndarray
-    pose: np.ndarray
-    twist: np.ndarray
-    depth: np.ndarray
-    normal_work: np.ndarray
-    friction_work: np.ndarray
-    cut_work: np.ndarray
-    step_time: float = float("nan")
+    position: np.ndarray  #: position of the true tool, device's base frame (n, 3) [m]
+    velocity: np.ndarray  #: velocity of the true tool, device's base frame (n, 3) [m/s]
+    push: np.ndarray  #: normal force of all planes on the tool (n, 3) [N]
+    friction: np.ndarray  #: friction of all planes on the tool (n, 3) [N]
+    sticking: np.ndarray  #: flags (n,) of a contact that sticks; False without contact
+    pose: np.ndarray  #: poses of the bodies that can move, world frame (n, b, 7) [m]
+    twist: np.ndarray  #: twists of these bodies (n, b, 6) [m/s], [rad/s]
+    depth: np.ndarray  #: depth of the measured tool behind the deepest surface that pushes (n,) [m]; 0 without one
+    normal_work: np.ndarray  #: work of the normal forces on tool and bodies together, up to the row's time (n,) [J]
+    friction_work: np.ndarray  #: work of the friction, up to the row's time (n,) [J]
+    cut_work: np.ndarray  #: work of action and reaction together, where they are not the same at the same time (n,) [J]
+    step_time: float = float("nan")  #: median time of a tick [s]
 
     @property
     def load(self) -> np.ndarray:

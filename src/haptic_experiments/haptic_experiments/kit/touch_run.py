@@ -20,23 +20,14 @@ VIBRATION = 20.0
 
 @dataclass(frozen=True)
 class TouchRun(PhasedRun):
-    """Signals of a bag.
+    """Signals of a bag."""
 
-    Attributes:
-        touch: Motion and forces of the nodes; depth of the true tool, without works and step time.
-        plane: Point at the tool, and normal, of the plane that pushes at each tick (n, 6); NaN without.
-        momentum: Change of momentum less all impulses, of each body that can move (n, b) [N s].
-        names: Names of these bodies.
-        mode: Mode of the loop.
-        missed: Fraction of the ticks that some node did not answer.
-    """
-
-    touch: Touch
-    plane: np.ndarray
-    momentum: np.ndarray
-    names: list[str]
-    mode: str
-    missed: float
+    touch: Touch  #: motion and forces of the nodes; depth of the true tool, without works and step time
+    plane: np.ndarray  #: point at the tool, and normal, of the plane that pushes at each tick (n, 6); NaN without
+    momentum: np.ndarray  #: change of momentum less all impulses, of each body that can move (n, b) [N s]
+    names: list[str]  #: names of these bodies
+    mode: str  #: mode of the loop
+    missed: float  #: fraction of the ticks that some node did not answer
 
     @classmethod
     def from_bag(cls, bag: Bag) -> TouchRun:

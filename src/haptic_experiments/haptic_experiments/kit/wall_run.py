@@ -32,46 +32,27 @@ TAP_MARGIN = 1.2
 
 @dataclass(frozen=True)
 class WallRun(PhasedRun):
-    """The signals of one bag on common ticks, up to a change of the walls.
+    """The signals of one bag on common ticks, up to a change of the walls."""
 
-    Attributes:
-        position: Position of the true tool, shape (n, 3) [m].
-        velocity: Velocity of the true tool, shape (n, 3) [m/s].
-        measured: Pose of the tool by the encoders, shape (n, 7).
-        hand: Force of the hand on the tool, shape (n, 3) [N].
-        effort: Commanded efforts, shape (n, 6) [N m].
-        saturation: Efforts as fractions of the motors' limits, shape (n, 6).
-        points, normals: Points and normals of the walls, shape (w, 3).
-        in_contact: Flags of the walls in contact, shape (n, w).
-        operating_point: Operating point of the controller, shape (n,).
-        device: Device as the controller knows it.
-        parameters: Parameters of the wall node.
-        delay: Parameter command_delay_ticks of the device.
-        stopped: Number of ticks at which the device's status was not OK.
-        refused: Number of ticks that the node has answered without effort.
-        changed: The walls were changed during the run; later ticks are left out.
-        timing: 50 and 99 % of the node's control steps, and of their processor time [s]; empty without.
-        mode: Mode of the loop.
-    """
-
-    position: np.ndarray
-    velocity: np.ndarray
-    measured: np.ndarray
-    hand: np.ndarray
-    effort: np.ndarray
-    saturation: np.ndarray
-    points: np.ndarray
-    normals: np.ndarray
-    in_contact: np.ndarray
-    operating_point: np.ndarray
-    device: TauDevice
-    parameters: dict[str, Any]
-    delay: int = 0
-    stopped: int = 0
-    refused: int = 0
-    changed: bool = False
+    position: np.ndarray  #: position of the true tool, shape (n, 3) [m]
+    velocity: np.ndarray  #: velocity of the true tool, shape (n, 3) [m/s]
+    measured: np.ndarray  #: pose of the tool by the encoders, shape (n, 7)
+    hand: np.ndarray  #: force of the hand on the tool, shape (n, 3) [N]
+    effort: np.ndarray  #: commanded efforts, shape (n, 6) [N m]
+    saturation: np.ndarray  #: efforts as fractions of the motors' limits, shape (n, 6)
+    points: np.ndarray  #: points of the walls, shape (w, 3) [m]
+    normals: np.ndarray  #: normals of the walls, shape (w, 3)
+    in_contact: np.ndarray  #: flags of the walls in contact, shape (n, w)
+    operating_point: np.ndarray  #: operating point of the controller, shape (n,)
+    device: TauDevice  #: device as the controller knows it
+    parameters: dict[str, Any]  #: parameters of the wall node
+    delay: int = 0  #: parameter command_delay_ticks of the device
+    stopped: int = 0  #: number of ticks at which the device's status was not OK
+    refused: int = 0  #: number of ticks that the node has answered without effort
+    changed: bool = False  #: the walls were changed during the run; later ticks are left out
+    #: 50 and 99 % of the node's control steps, and of their processor time [s]; empty without
     timing: dict[str, float] = field(default_factory=dict)
-    mode: str = "lockstep"
+    mode: str = "lockstep"  #: mode of the loop
 
     @classmethod
     def from_bag(cls, bag: Bag) -> WallRun:
@@ -173,109 +154,60 @@ def _same(wall: Mapping[str, Any], i: int) -> bool:
 
 @dataclass(frozen=True)
 class Push:
-    """A push of the hand; NaN where a number does not apply, as those of rest under a ramp.
+    """A push of the hand; NaN where a number does not apply, as those of rest under a ramp."""
 
-    Attributes:
-        name: Name of the phase.
-        force: Force of the hand along the wall's normal, mean of the last quarter but for its end [N].
-        penetration: Largest depth of all walls from the push on [m].
-        stiffness: Force over penetration of the wall where that is the most [N/m].
-        static: Depth that is left in the last quarter [m].
-        rmse: RMS depth of the walls in contact [m].
-        restless: Standard deviation of the walls' force in the second half, the largest of all walls [N].
-        contact: Fraction of the ticks in contact.
-        saturated: Fraction of the ticks with a motor at its limit.
-        sideways: Largest displacement of the tool across all normals [m].
-    """
-
-    name: str
-    force: float
-    penetration: float
-    stiffness: float
-    static: float
-    rmse: float
-    restless: float
-    contact: float
-    saturated: float
-    sideways: float
+    name: str  #: name of the phase
+    force: float  #: force of the hand along the wall's normal, mean of the last quarter but for its end [N]
+    penetration: float  #: largest depth of all walls from the push on [m]
+    stiffness: float  #: force over penetration of the wall where that is the most [N/m]
+    static: float  #: depth that is left in the last quarter [m]
+    rmse: float  #: RMS depth of the walls in contact [m]
+    restless: float  #: standard deviation of the walls' force in the second half, the largest of all walls [N]
+    contact: float  #: fraction of the ticks in contact
+    saturated: float  #: fraction of the ticks with a motor at its limit
+    sideways: float  #: largest displacement of the tool across all normals [m]
 
 
 @dataclass(frozen=True)
 class Tap:
-    """A tap: the fingers open before the wall, and the motors alone stop the tool.
+    """A tap: the fingers open before the wall, and the motors alone stop the tool."""
 
-    Attributes:
-        name: Name of the phase.
-        speed: Speed at the impact [m/s].
-        penetration: Largest depth [m].
-        energy_bound: m v^2/(2 F_max) at the position and speed of the impact (`limits.tap_bound`) [m].
-        static: Depth that the strongest push leaves [m].
-        allowed: `TAP_MARGIN` times the bound plus that [m].
-        late: Distance that the tool goes on during the ticks of delay, which the bound does not contain [m].
-        rebound: Speed out of the wall [m/s].
-        saturated: Time with a motor at its limit [s].
-    """
-
-    name: str
-    speed: float
-    penetration: float
-    energy_bound: float
-    static: float
-    allowed: float
-    late: float
-    rebound: float
-    saturated: float
+    name: str  #: name of the phase
+    speed: float  #: speed at the impact [m/s]
+    penetration: float  #: largest depth [m]
+    energy_bound: float  #: m v^2/(2 F_max) at the position and speed of the impact (`limits.tap_bound`) [m]
+    static: float  #: depth that the strongest push leaves [m]
+    allowed: float  #: `TAP_MARGIN` times the bound plus that [m]
+    late: float  #: distance that the tool goes on during the ticks of delay, which the bound does not contain [m]
+    rebound: float  #: speed out of the wall [m/s]
+    saturated: float  #: time with a motor at its limit [s]
 
 
 @dataclass(frozen=True)
 class Release:
-    """The hand lets go of a pushed tool.
+    """The hand lets go of a pushed tool."""
 
-    Attributes:
-        name: Name of the phase.
-        contact_ends: Time until contact ends [s].
-        pull: Largest pull towards the wall [N].
-        speed: Speed out of the wall at the end [m/s].
-    """
-
-    name: str
-    contact_ends: float
-    pull: float
-    speed: float
+    name: str  #: name of the phase
+    contact_ends: float  #: time until contact ends [s]
+    pull: float  #: largest pull towards the wall [N]
+    speed: float  #: speed out of the wall at the end [m/s]
 
 
 @dataclass(frozen=True)
 class WallNumbers:
-    """Numbers of every report of walls.
+    """Numbers of every report of walls."""
 
-    Attributes:
-        scheme: Control scheme.
-        mode: Mode of the loop.
-        delay: Delay of the commands [ticks].
-        ticks: Number of ticks.
-        stopped_ticks: Number of ticks at which the device's status was not OK.
-        refused_ticks: Number of ticks that the node has answered without effort.
-        control_step: Times of the node's control steps [s]; None if it published none.
-        contact: Fraction of the ticks in contact.
-        saturated: Fraction of the ticks with a motor at its limit.
-        largest_penetration: Largest depth [m].
-        largest_force: Largest force of a wall [N].
-        pushes: Pushes of the hand.
-        taps: Taps.
-        releases: Releases.
-    """
-
-    scheme: str
-    mode: str
-    delay: int
-    ticks: int
-    stopped_ticks: int
-    refused_ticks: int
-    control_step: dict[str, float] | None
-    contact: float
-    saturated: float
-    largest_penetration: float
-    largest_force: float
+    scheme: str  #: control scheme
+    mode: str  #: mode of the loop
+    delay: int  #: delay of the commands [ticks]
+    ticks: int  #: number of ticks
+    stopped_ticks: int  #: number of ticks at which the device's status was not OK
+    refused_ticks: int  #: number of ticks that the node has answered without effort
+    control_step: dict[str, float] | None  #: times of the node's control steps [s]; None if it published none
+    contact: float  #: fraction of the ticks in contact
+    saturated: float  #: fraction of the ticks with a motor at its limit
+    largest_penetration: float  #: largest depth [m]
+    largest_force: float  #: largest force of a wall [N]
     pushes: list[Push]
     taps: list[Tap]
     releases: list[Release]
