@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from haptic_bags.bags import Bag
 
 Columns = dict[str, np.ndarray]
-#: parameters of nodes, by name of the node
-Parameters = Mapping[str, Mapping[str, Any]]
+Parameters = Mapping[str, Mapping[str, Any]]  #: parameters of nodes, by name of the node
 
 _DEVICE = "haptic_devices/device_node"
 #: sensors' values that are kept, and their names in DeviceState and SimulationState

@@ -41,15 +41,13 @@ from haptic_files import listed
 from haptic_files.fast_yaml import load_yaml
 from haptic_launch.runner import INTERRUPTED, UsageError, new_run_directory, parse_arguments, run_facts
 
-#: entry points that are packages of studies
-ENTRY_POINTS = "haptic_studies"
+ENTRY_POINTS = "haptic_studies"  #: entry points that are packages of studies
 
 __all__ = ["ResultTable", "Results", "Study", "StudyReport", "Task", "load_study", "run_study", "study_names"]
 
 Results = dict[str, dict[str, np.ndarray]]
 
-#: longest time until a scheduler answers [s]
-PATIENCE = 10.0
+PATIENCE = 10.0  #: longest time until a scheduler answers [s]
 
 
 class Task(Protocol):

@@ -16,8 +16,7 @@ from rich.table import Table
 from haptic_experiments.kit.results import Claim, ResultTable, plain
 from haptic_experiments.report import print_claims, render_page
 
-#: columns and rows of tables that are also printed
-WIDEST, LONGEST = 7, 15
+WIDEST, LONGEST = 7, 15  #: columns and rows of tables that are also printed
 
 
 @dataclass

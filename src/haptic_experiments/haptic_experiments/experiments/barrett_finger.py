@@ -9,19 +9,16 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from convex_contact.scenes.barrett_finger import PINION_TEETH, PROXIMAL_TEETH, WHEEL_TEETH, Finger
+from convex_contact.scenes.barrett_finger import LINK_RATIO, WORM_RATIO, Finger, meshing_frequencies
 from convex_contact.scenes.gear_spectrum import harmonic_bins, harmonic_power, spectrum
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun, curve, runs_by_variant
 from haptic_experiments.kit.figures import Curve, Panel, mark, panels
-from haptic_experiments.kit.results import MERGED, OPTIONAL, Claims, Report, Verdict, key
+from haptic_experiments.kit.results import MERGED, OPTIONAL, Claims, Report, key
 from haptic_experiments.kit.signals import largest
 
 SCENE = "convex_contact.barrett_finger:barrett_finger"
-#: rotations of the motor per rotation of the proximal worm, and of the proximal link
-WORM_RATIO, LINK_RATIO = PROXIMAL_TEETH / PINION_TEETH, PROXIMAL_TEETH / PINION_TEETH * WHEEL_TEETH
-#: after the reversal, until the gears run evenly [s]
-SETTLING = 0.03
+SETTLING = 0.03  #: after the reversal, until the gears run evenly [s]
 #: a run that locks turns the motor slower than this fraction of another approximation's speed at the same step [-]
 LOCKED = 0.9
 #: fewest ticks of driving from which ratios and spectra are computed
@@ -171,7 +168,7 @@ def meshing(run: FingerRun) -> dict[str, float]:
     if here.stop - here.start < _DRIVEN:
         return {}
     turns = abs(run.motor[here][-1] - run.motor[here][0]) / math.tau / (run.time[here][-1] - run.time[here][0])
-    return {"worm": turns / WORM_RATIO, "pinion": turns * PINION_TEETH}
+    return meshing_frequencies(turns)
 
 
 def measure(run: FingerRun) -> Numbers:
@@ -262,7 +259,7 @@ def _claim_driving(claims: Claims, run: FingerRun, e: Numbers) -> None:
         claims.say(hammering, unless=_SHORT)
         return
     # both teeth of a pair may be anywhere in their backlash at either end
-    play = 2.0 * run.scene.backlash / (0.5e-3 * PINION_TEETH / 2) / abs(np.ptp(run.motor[run.driving]))
+    play = run.scene.pinion_play / abs(np.ptp(run.motor[run.driving]))
     claims.say(
         "Driving: gear and clutch are engaged, the worm and the link turn at the ratios of the teeth.",
         f"{driving.ratio_worm:.4f} ({WORM_RATIO:g}) and {driving.ratio_link:.2f} ({LINK_RATIO:g}) rotations of the "
@@ -286,7 +283,7 @@ def _claim_breakaway(claims: Claims, run: FingerRun, e: Numbers) -> None:
         "slips, unwinds and leaves the washer."
     )
     then = "Then no net torque is on the worm; stiction holds it, the link stays, the distal joint goes on."
-    torque, after, too_short = e.breakaway_torque, e.afterwards, "not long enough after the breakaway"
+    torque, too_short = e.breakaway_torque, "not long enough after the breakaway"
     if torque is None:
         claims.say(text, "the clutch does not disengage in this run", None if e.blocked is None else False)
         claims.say(then, unless=too_short)
@@ -299,16 +296,14 @@ def _claim_breakaway(claims: Claims, run: FingerRun, e: Numbers) -> None:
         f"{1e2 * e.loading_torque:.3f}), free at {e.disengaged:.4f} s",
         abs(torque / expected - 1.0) < 0.05,
     )
-    claims.assess(then, after, lambda after: _assess_after(after, torque), unless=too_short)
-
-
-def _assess_after(after: Afterwards, torque: float) -> Verdict:
-    return (
-        f"at most {1e2 * after.residual_torque:.4f} N cm on the worm (limit 5 % of the breakaway); the obstacle "
-        f"still bears {after.held_force:.2f} N, the link moves by {1e6 * after.drift:.1f} urad (limit 1000), the "
-        f"distal joint by {after.distal_turned:.3f} rad",
-        after.residual_torque < 0.05 * torque and abs(after.drift) < 1e-3 and after.held_force > 0.0,
-    )
+    if after := claims.reached(then, e.afterwards, unless=too_short):
+        claims.say(
+            then,
+            f"at most {1e2 * after.residual_torque:.4f} N cm on the worm (limit 5 % of the breakaway); the obstacle "
+            f"still bears {after.held_force:.2f} N, the link moves by {1e6 * after.drift:.1f} urad (limit 1000), the "
+            f"distal joint by {after.distal_turned:.3f} rad",
+            after.residual_torque < 0.05 * torque and abs(after.drift) < 1e-3 and after.held_force > 0.0,
+        )
 
 
 def _claim_similar(claims: Claims, runs: dict[str, FingerRun], numbers: dict[str, Numbers]) -> None:

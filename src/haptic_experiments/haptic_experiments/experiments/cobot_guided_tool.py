@@ -32,16 +32,12 @@ COEFFICIENT = 1e-9
 APART = 1.5e-4
 #: largest distance of a body from its position by one implicit step in the end: this fraction of its path, or this [m]
 BODY_SHARE, BODY = 0.02, 2e-4
-#: largest energy that the delay makes, as a fraction of the energy that contacts and friction took
-MADE = 0.02
+MADE = 0.02  #: largest energy that the delay makes, as a fraction of the energy that contacts and friction took
 #: largest variation of contact and friction from tick to tick at rest: sensor noise of 0.02 N through the tool [N]
 CHATTER = 0.05
-#: residual of the guide [m]
-RESIDUAL = 1e-12
-#: variation of the contact with a lighter tool that counts as hammering, over that in one implicit step
-HAMMERS = 2.0
-#: mass of the lightest tool that pushes quietly, over the run's
-LIGHTEST = 0.5
+RESIDUAL = 1e-12  #: residual of the guide [m]
+HAMMERS = 2.0  #: variation of the contact with a lighter tool that counts as hammering, over that in one implicit step
+LIGHTEST = 0.5  #: mass of the lightest tool that pushes quietly, over the run's
 
 
 @dataclass(frozen=True)

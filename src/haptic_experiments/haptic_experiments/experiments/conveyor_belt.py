@@ -18,8 +18,7 @@ from haptic_experiments.kit.results import Claims, Report
 
 #: time steps of the paper's study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (2e-3, 1e-2, 5e-2), 2e-4, 2.0
-#: least speed of a box that slips, for the gliding gap [m/s]
-_SLIPS = 0.05
+_SLIPS = 0.05  #: least speed of a box that slips, for the gliding gap [m/s]
 #: numbers of an independent implementation of the paper at T = 10 ms: gliding gap over its prediction (Table I),
 #: largest gap [mm], largest normal force over the weight; position error of Lagged [m] by time step
 EXPECTED = {

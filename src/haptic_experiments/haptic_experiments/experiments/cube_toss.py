@@ -29,8 +29,7 @@ from haptic_experiments.kit.contact import STYLES, ContactRun, curve, report_of,
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
-#: largest difference of the replay from the recording, by the integration of rotations [m], [rad]
-_REPLAYED = 1e-6
+_REPLAYED = 1e-6  #: largest difference of the replay from the recording, by the integration of rotations [m], [rad]
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ NAMESPACE = "/joystick"
 SCENE = "convex_contact.peg_scene:deformable_peg"
 #: mean time of a step in the paper [s], and its largest and mean number of contacts
 PAPER_STEP, PAPER_LARGEST, PAPER_MEAN = 24.5e-3, 114, 73.9
-#: least height of a lifted peg above the table [m]
-LIFTED = 0.02
+LIFTED = 0.02  #: least height of a lifted peg above the table [m]
 #: least distance by which the ends of a wall's contact zone lead its middle where it closes round the peg [m]
 CAGED = 2e-4
 _FINGERS = ("left", "right")

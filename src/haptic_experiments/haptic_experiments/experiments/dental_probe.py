@@ -48,16 +48,11 @@ from haptic_experiments.kit.wall_friction import WallFriction, stability_claim
 SIDEWAYS, DEEP = 1.0e-4, 1.0e-4
 #: largest ratio to a flat wall, of torque changes from tick to tick and of lines of the normal force at rest
 JERK = 2.0
-#: fraction of the ticks in which both flanks are in contact while the tip rests in the groove
-BOTH = 0.95
-#: largest energy that the tool may have got at any time [J], a thousandth of the hand's
-GIVEN = 1e-5
-#: largest distance of the tool from that of one implicit step, in the groove [m]
-APART = 2.0e-4
-#: phases in which the tip rests
-RESTS = ("rest in the groove", "rest in the pit")
-#: a run, and the distance of its tip from the tooth (n,) [m]
-Signals = tuple[Probing, np.ndarray]
+BOTH = 0.95  #: fraction of the ticks in which both flanks are in contact while the tip rests in the groove
+GIVEN = 1e-5  #: largest energy that the tool may have got at any time [J], a thousandth of the hand's
+APART = 2.0e-4  #: largest distance of the tool from that of one implicit step, in the groove [m]
+RESTS = ("rest in the groove", "rest in the pit")  #: phases in which the tip rests
+Signals = tuple[Probing, np.ndarray]  #: a run, and the distance of its tip from the tooth (n,) [m]
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from haptic_experiments.kit.results import Claims, Report
 
 #: time steps of the paper's study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (4e-4, 2e-3, 1e-2), 4e-5, 0.3
-#: largest slip of a sphere that rolls [m/s]
-_ROLLS = 1e-3
+_ROLLS = 1e-3  #: largest slip of a sphere that rolls [m/s]
 #: numbers of an independent implementation of the paper at T = 2 ms [s], and position errors of Lagged [m]
 EXPECTED = {
     "first_contact": {"sap": 0.066, "lagged": 0.072, "similar": 0.068},

@@ -24,10 +24,8 @@ from haptic_friction.reference.drift import FLIP_RATIO, ROUGHNESS_RATIO
 #: displacement [m] that is left after unloading from which on a model counts as drifting: far above rounding (below
 #: 1e-16 m), far below the elastic yield under the load (3e-5 m)
 _DRIFT = 1e-9
-#: length [m] below which nothing but rounding is meant
-_ROUNDING = 1e-15
-#: speed [m/s] that is left of a stop from which on the mass counts as moving
-_CREEP = 1e-9
+_ROUNDING = 1e-15  #: length [m] below which nothing but rounding is meant
+_CREEP = 1e-9  #: speed [m/s] that is left of a stop from which on the mass counts as moving
 
 #: title of the times in the report's parameters
 _COST = "time per step of the compiled loop, on the machine of this report"
@@ -83,9 +81,11 @@ class Evidence:
 
     def claim(self, claims: Claims, text: str, verdict: Callable[[RunNumbers, Results], Verdict], *models: str) -> None:
         """Adds a claim about some models."""
-        run, found = self.run, self.of(*models)
-        shown = run if found else None
-        claims.assess(text, shown, lambda run: verdict(run, found), unless=self.missing or _NO_MODEL)
+        found = self.of(*models)
+        if self.run is None or not found:
+            claims.say(text, unless=self.missing or _NO_MODEL)
+        else:
+            claims.say(text, *verdict(self.run, found))
 
 
 def _claims(drift: Evidence, stop: Evidence) -> Claims:
@@ -228,8 +228,7 @@ _PANELS = (
 )
 #: values that are drawn in place of smaller ones on logarithmic axes
 _SMALLEST_DISPLACEMENT, _SMALLEST_SPEED = 1e-12, 1e-12
-#: displacement [m] that parts the two plots of the position
-_LARGE = 1e-3
+_LARGE = 1e-3  #: displacement [m] that parts the two plots of the position
 #: averaging of the positions [s], three periods of the tremor; length of the force's detail [s]; of the envelope [s]
 _AVERAGING, _DETAIL, _ENVELOPE = 0.1, 0.1, 0.02
 

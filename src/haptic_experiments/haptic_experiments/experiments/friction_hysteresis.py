@@ -128,21 +128,21 @@ def _claims(run: ScriptedRun, names: list[str], columns: dict[int, Column]) -> C
         return next((column for column in found if (column.damping_time > 0.0) == damped), None)
 
     claims, many, single = Claims(), first("parallel"), first("C")
-    claims.assess(
-        "Parallel elements of model C capture the hysteresis of presliding displacement, which a single one lacks "
-        "(VI).",
-        many,
-        lambda many: _assess_presliding(many, single),
-        unless=_MISSING,
+    text = (
+        "Parallel elements of model C capture the hysteresis of presliding displacement, which a single one lacks (VI)."
     )
+    if many := claims.reached(text, many, unless=_MISSING):
+        claims.say(text, *_assess_presliding(many, single))
     _claim_masing(claims, many, "Masing's rule: a loop is the first-loading curve doubled (Iwan [31]).")
     _claim_energy(claims, {names[i]: column for i, column in columns.items() if column.damping_time == 0.0})
     _claim_memory(claims, many)
     _claim_masing(claims, single, "A single model C is one elastoplastic element (VI): its loop is bilinear.")
-    undamped, damped = (first("parallel", damped) or first("C", damped) for damped in (False, True))
-    claims.assess("Without damping the loops do not depend on the speed.", undamped, _assess_rate, unless=_MISSING)
-    text = "With damping the loops depend on the speed: per element 4 F X - (2 F - B u)²/K."
-    claims.assess(text, damped, _assess_rate, unless=_MISSING)
+    for damped, text in (
+        (False, "Without damping the loops do not depend on the speed."),
+        (True, "With damping the loops depend on the speed: per element 4 F X - (2 F - B u)²/K."),
+    ):
+        if column := claims.reached(text, first("parallel", damped) or first("C", damped), unless=_MISSING):
+            claims.say(text, *_assess_rate(column))
     return claims
 
 
@@ -161,11 +161,9 @@ def _assess_presliding(many: Column, single: Column | None) -> Verdict:
 
 
 def _claim_masing(claims: Claims, column: Column | None, text: str) -> None:
-    if column is None:
-        claims.say(text, unless=_MISSING)
-        return
-    about = f"largest difference without damping, at any tick of {len(column.loops)} closed loops:"
-    claims.below(text, column.deviation_from_masing, _AGREEMENT * column.sliding_force, "N", about=about)
+    if column := claims.reached(text, column, unless=_MISSING):
+        about = f"largest difference without damping, at any tick of {len(column.loops)} closed loops:"
+        claims.below(text, column.deviation_from_masing, _AGREEMENT * column.sliding_force, "N", about=about)
 
 
 def _claim_energy(claims: Claims, columns: dict[str, Column]) -> None:

@@ -11,20 +11,17 @@ from haptic_bags.bags import Bag
 from haptic_experiments.kit import comparison
 from haptic_experiments.kit.comparison import Case, ColumnNumbers, ScriptedRun
 from haptic_experiments.kit.results import HIDDEN, MERGED, Claims, Report
-from haptic_experiments.kit.signals import dominant_mode, largest, roughness
+from haptic_experiments.kit.signals import largest, roughness
 from haptic_friction.design import evaluate_model_c
+from haptic_friction.reference.modes import first_slide_mode
 from haptic_friction.reference.motions import ramp_response
 
 #: the original, and the model in front of the spring in the alternative of Fig. 12(a)
 _ORIGINAL, _ALTERNATIVE = "B", "A"
-#: largest deviation of an input that counts as a ramp, relative to its end
-_ROUNDING = 1e-9
-#: a force vibrates when its second differences are so many times those of the continuous motion
-_VIBRATING = 10.0
-#: agreement of a growth measured over a few steps with the eigenvalue
-_GROWTH = 1e-3
-#: a force beyond so many times F is not drawn
-_CUT = 6.0
+_ROUNDING = 1e-9  #: largest deviation of an input that counts as a ramp, relative to its end
+_VIBRATING = 10.0  #: a force vibrates when its second differences are so many times those of the continuous motion
+_GROWTH = 1e-3  #: agreement of a growth measured over a few steps with the eigenvalue
+_CUT = 6.0  #: a force beyond so many times F is not drawn
 
 
 @dataclass(frozen=True)
@@ -72,18 +69,8 @@ class Numbers(ColumnNumbers):
 
 
 def free_growth(run: ScriptedRun, column: int) -> float | None:
-    """Computes the factor per step of the strongest mode, from the first sliding motion without a stop.
-
-    There the alternative is linear, and at a ramp its velocity's second differences are free of the input.
-    """
-    v, sticks = run.velocity[:, column], run.sticking[:, column]
-    moving = np.flatnonzero(~sticks & (v > 0.0))
-    if not len(moving):
-        return None
-    first = int(moving[0])
-    ends = np.flatnonzero(sticks[first:] | (v[first:] <= 0.0))
-    last = first + (int(ends[0]) if len(ends) else len(v) - first)
-    return dominant_mode(np.diff(v[first:last], n=2))
+    """Computes the factor per step of the strongest mode, from the first sliding motion without a stop."""
+    return first_slide_mode(run.velocity[:, column], run.sticking[:, column])
 
 
 def slope_of(run: ScriptedRun) -> float | None:
@@ -121,12 +108,6 @@ def _ramp(run: ScriptedRun, column: int) -> Ramp | None:
         roughness_ratio=roughness(h) / roughness(exact),
         sliding=sliding,
     )
-
-
-def analyse(bags: dict[str, Bag]) -> Report:
-    """Computes metrics, claims and figure of one or more bags of the experiment."""
-    models = (_ORIGINAL, _ALTERNATIVE)
-    return comparison.alternative_report(bags, models, measure, _claims, _draw, _CAPTION, figure_part="a", height=3.8)
 
 
 def _claims(claims: Claims, originals: list[Ramp], alternatives: list[Ramp]) -> None:
@@ -202,3 +183,9 @@ def _draw(axes: Axes, run: ScriptedRun, columns: list[int]) -> None:
     axes.set_ylim(-top if top > 1.5 * force else -0.05 * top, 1.1 * top)
     if columns:
         axes.legend(loc="upper left" if top > 1.5 * force else "lower right", framealpha=1.0)
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
+    models = (_ORIGINAL, _ALTERNATIVE)
+    return comparison.alternative_report(bags, models, measure, _claims, _draw, _CAPTION, figure_part="a", height=3.8)

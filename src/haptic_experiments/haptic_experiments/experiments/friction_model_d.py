@@ -19,16 +19,11 @@ from haptic_friction.reference.motions import slide_to_rest
 _ORIGINAL, _ALTERNATIVE = "D", "C"
 #: fraction of the largest velocity after the stop that is left at the end of an object that counts as at rest
 _AT_REST = 1e-3
-#: fraction of the run, at its end, that decides that
-_END = 0.1
-#: fraction of the start velocity below which an object's velocity is rounding
-_SMALL = 1e-12
-#: the spring fills within this fraction of the sliding at most
-_FILLING = 0.1
-#: agreement of an eigenvalue measured over a few steps with the computed one
-_GROWTH = 1e-3
-#: relative deviation within which an element counts as critically damped
-_CRITICAL = 1e-6
+_END = 0.1  #: fraction of the run, at its end, that decides that
+_SMALL = 1e-12  #: fraction of the start velocity below which an object's velocity is rounding
+_FILLING = 0.1  #: the spring fills within this fraction of the sliding at most
+_GROWTH = 1e-3  #: agreement of an eigenvalue measured over a few steps with the computed one
+_CRITICAL = 1e-6  #: relative deviation within which an element counts as critically damped
 
 
 @dataclass(frozen=True)
@@ -107,12 +102,6 @@ def _stop(run: ScriptedRun, column: int) -> Stop | None:
         velocity_step=T * F / M,
         sticking=sticking,
     )
-
-
-def analyse(bags: dict[str, Bag]) -> Report:
-    """Computes metrics, claims and figure of one or more bags of the experiment."""
-    models = (_ORIGINAL, _ALTERNATIVE)
-    return comparison.alternative_report(bags, models, measure, _claims, _draw, _CAPTION, figure_part="b", height=4.4)
 
 
 def _claims(claims: Claims, originals: list[Stop], alternatives: list[Stop]) -> None:
@@ -229,3 +218,9 @@ def _window(run: ScriptedRun) -> tuple[tuple[float, float], tuple[float, float]]
     if not 0.0 < stop < end or not 0.0 < reach < abs(start):
         return None
     return (stop - 0.03 * end, min(stop + 0.25 * end, end)), (-2.0 * reach, 3.5 * reach)
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
+    models = (_ORIGINAL, _ALTERNATIVE)
+    return comparison.alternative_report(bags, models, measure, _claims, _draw, _CAPTION, figure_part="b", height=4.4)

@@ -14,10 +14,8 @@ from haptic_experiments.kit.results import MERGED, Claims, Report
 from haptic_experiments.kit.signals import largest, sign_changes
 from haptic_friction.reference.motions import model_a_motion, stop_time
 
-#: model of the claims
-_MODEL = "A"
-#: a few hundred additions of numbers around 1, each off by at most 1.1e-16
-_ROUNDING = 1e-12
+_MODEL = "A"  #: model of the claims
+_ROUNDING = 1e-12  #: a few hundred additions of numbers around 1, each off by at most 1.1e-16
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from haptic_bags.bags import Bag
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import MERGED, Claims, Report, key
+from haptic_experiments.kit.results import Claims, key
 from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
 
-#: least stiffness that a step of the hand's force meets [N/m]
-STIFF = 2e4
+STIFF = 2e4  #: least stiffness that a step of the hand's force meets [N/m]
 
 
 @dataclass(frozen=True)
@@ -30,29 +29,23 @@ class Slide:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Numbers(WallNumbers):
     """Numbers of one run."""
 
-    common: WallNumbers = field(metadata=MERGED)  #: numbers of every report of walls
     slides: list[Slide]
-
-
-def analyse(bags: dict[str, Bag]) -> Report:
-    """Makes the report of one or more bags of the experiment."""
-    return tau.wall_report(bags, measure, _claims, _figure, _CAPTION)
 
 
 def measure(run: WallRun) -> Numbers:
     """Measures one run."""
-    return Numbers(wall_numbers(run), slides(run))
+    return Numbers(**vars(wall_numbers(run)), slides=slides(run))
 
 
 def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
-    tau.rest_claim(claims, run, n.common)
-    tau.stiffness_claim(claims, run, n.common, STIFF)
+    tau.rest_claim(claims, run, n)
+    tau.stiffness_claim(claims, run, n, STIFF)
     slide_claim(claims, run, n.slides)
-    tau.release_claim(claims, run, n.common)
-    tau.tap_claim(claims, run, n.common)
+    tau.release_claim(claims, run, n)
+    tau.tap_claim(claims, run, n)
 
 
 def slides(run: WallRun) -> list[Slide]:
@@ -96,8 +89,7 @@ def slide_claim(claims: Claims, run: WallRun, all_slides: list[Slide]) -> None:
 
 #: largest error of the coefficient, by the lag of the measured velocity and the rounding of the measured pose
 FRICTION = 0.05
-#: least fraction of a slide in contact
-CONTACT = 0.99
+CONTACT = 0.99  #: least fraction of a slide in contact
 
 _CAPTION = (
     "Left: path of the tool in the plane x = 0 and the wall. Right: distance of the true tool from the wall (negative "
@@ -123,3 +115,6 @@ def _figure(runs: dict[str, WallRun]) -> Figure:
     )
     ratios = {"height_ratios": (3, 3, 2, 4), "width_ratios": (0.5, 0.5, 1.0, 1.0)}
     return panels(*rows, zooms, left=path, size=(14, 11), **ratios)
+
+
+analyse = partial(tau.wall_report, measure=measure, claim=_claims, figure=_figure, caption=_CAPTION)

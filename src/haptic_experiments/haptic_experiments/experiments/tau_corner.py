@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import Axes3D
 
-from haptic_bags.bags import Bag
 from haptic_experiments.experiments.tau_angled_wall import Numbers, measure
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import Curve, Panel
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import Claims
 from haptic_experiments.kit.wall_run import WallRun
 
 
-def analyse(bags: dict[str, Bag]) -> Report:
-    """Makes the report of one or more bags of the experiment."""
-    return tau.wall_report(bags, measure, _claims, _figure, _CAPTION)
-
-
 def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
-    tau.rest_claim(claims, run, n.common)
+    tau.rest_claim(claims, run, n)
     together_claim(claims, run)
-    tau.release_claim(claims, run, n.common)
+    tau.release_claim(claims, run, n)
 
 
 def together_claim(claims: Claims, run: WallRun) -> None:
@@ -44,8 +40,7 @@ def together_claim(claims: Claims, run: WallRun) -> None:
     )
 
 
-#: largest error of a wall's force: the Coulomb friction of 0.005 N m in each joint, at the tool [N]
-OFF = 0.4
+OFF = 0.4  #: largest error of a wall's force: the Coulomb friction of 0.005 N m in each joint, at the tool [N]
 
 _CAPTION = (
     "Left: path of the tool and the walls. Right: distance of the true tool from each wall (negative inside) and the "
@@ -89,3 +84,6 @@ def _draw_path(axes: Axes3D, run: WallRun) -> None:
         axes.plot_surface(*(1e3 * plane), alpha=0.15, color="0.5")
     axes.set(xlabel="x (mm)", ylabel="y (mm)", zlabel="z (mm)", title="path of the tool")
     axes.view_init(elev=25, azim=40)
+
+
+analyse = partial(tau.wall_report, measure=measure, claim=_claims, figure=_figure, caption=_CAPTION)

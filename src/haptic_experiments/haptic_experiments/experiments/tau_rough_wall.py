@@ -35,14 +35,10 @@ from haptic_files.moved_modules import renamed
 #: relative error of friction over normal force: rounding, or, with a normal force of the tick before, its change from
 #: tick to tick by the encoders' counts
 COEFFICIENT, COEFFICIENT_LATE = 1e-9, 0.05
-#: rise time of the normal force [s]
-SETTLED = 0.1
-#: displacement that may be left after a lean, a tenth of the elastic one at the edge of the cone [m]
-LEFT = 7.5e-5
-#: largest distance of the tool from that of one implicit step, a fifth of the same displacement [m]
-APART = 1.5e-4
-#: largest relative difference of the dissipations of run and implicit step
-DISSIPATION = 0.05
+SETTLED = 0.1  #: rise time of the normal force [s]
+LEFT = 7.5e-5  #: displacement that may be left after a lean, a tenth of the elastic one at the edge of the cone [m]
+APART = 1.5e-4  #: largest distance of the tool from that of one implicit step, a fifth of the same displacement [m]
+DISSIPATION = 0.05  #: largest relative difference of the dissipations of run and implicit step
 
 
 @dataclass(frozen=True)

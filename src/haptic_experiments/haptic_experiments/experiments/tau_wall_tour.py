@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from haptic_bags.bags import Bag
 from haptic_experiments.experiments.tau_angled_wall import Numbers as SlideNumbers
 from haptic_experiments.experiments.tau_angled_wall import measure as measure_slides
 from haptic_experiments.experiments.tau_angled_wall import slide_claim
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import MERGED, Claims, Report
+from haptic_experiments.kit.results import Claims
 from haptic_experiments.kit.wall_run import WallRun
 
 #: number of averaged ticks before and after a tick, which cuts the effect of the encoders' counts to a third
 WINDOW = 4
-#: time after the beginning of a slide in which the force steps without a border [s]
-_SETTLING = 0.1
+_SETTLING = 0.1  #: time after the beginning of a slide in which the force steps without a border [s]
 #: ratio of the mean jumps at the borders and elsewhere: least of switched gains, largest of interpolated ones
 JUMPS, SMOOTH = 4.0, 2.0
-#: subspaces of a plane with 27 operating points
-SUBSPACES = 9
+SUBSPACES = 9  #: subspaces of a plane with 27 operating points
 
 
 @dataclass(frozen=True)
@@ -44,28 +41,22 @@ class Borders:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Numbers(SlideNumbers):
     """Numbers of one run."""
 
-    sliding: SlideNumbers = field(metadata=MERGED)  #: numbers of a run with slides
     borders: Borders  #: jumps at the borders
-
-
-def analyse(bags: dict[str, Bag]) -> Report:
-    """Makes the report of one or more bags of the experiment."""
-    return tau.wall_report(bags, measure, _claims, _figure, _CAPTION)
 
 
 def measure(run: WallRun) -> Numbers:
     """Measures one run."""
-    return Numbers(measure_slides(run), borders(run))
+    return Numbers(**vars(measure_slides(run)), borders=borders(run))
 
 
 def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
     crossing_claim(claims, run, n.borders)
     border_claim(claims, run, n.borders)
-    slide_claim(claims, run, n.sliding.slides)
-    tau.tap_claim(claims, run, n.sliding.common)
+    slide_claim(claims, run, n.slides)
+    tau.tap_claim(claims, run, n)
 
 
 def jumps(run: WallRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -177,3 +168,6 @@ def _draw_subspaces(run: WallRun, axes: Axes) -> None:
     for edge in (-12.5, 12.5):
         axes.axvline(edge, color="0.5", linewidth=0.8, linestyle="--")
         axes.axhline(edge, color="0.5", linewidth=0.8, linestyle="--")
+
+
+analyse = partial(tau.wall_report, measure=measure, claim=_claims, figure=_figure, caption=_CAPTION)

@@ -16,14 +16,13 @@ from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import HIDDEN, Claims, Report, key
 from haptic_experiments.kit.signals import Counts, Percentiles, path_length
 from haptic_files.moved_modules import renamed
+from haptic_math.spectra import fraction_above
 
 NAMESPACE = "/joystick"
-#: least displacement of a moved object [m]
-_MOVED = 0.005
+_MOVED = 0.005  #: least displacement of a moved object [m]
 #: lower end of the force's band above the hand's tremor [Hz], and largest fraction of the force in it
 _FAST, _FAST_SHARE = 60.0, 0.05
-#: largest depth of a contact of stiff bodies [m]
-_DEEP = 1e-3
+_DEEP = 1e-3  #: largest depth of a contact of stiff bodies [m]
 #: energy that the world may give at the start: ten objects of 0.15 kg settle by 0.1 mm at most [J]
 _SETTLING = 10 * 0.15 * 9.81 * 1e-4
 
@@ -56,10 +55,7 @@ def port_energy(run: ContactRun) -> np.ndarray:
 
 def fast_share(force: np.ndarray, period: float) -> float:
     """Computes the fraction of a force's (n, 3) RMS above `_FAST`."""
-    spectrum = np.abs(np.fft.rfft(force - force.mean(axis=0), axis=0)) ** 2
-    frequency = np.fft.rfftfreq(len(force), period)
-    whole = float(spectrum.sum())
-    return float(np.sqrt(spectrum[frequency > _FAST].sum() / whole)) if whole > 0.0 else 0.0
+    return fraction_above(force, period, _FAST)
 
 
 def measure(run: ContactRun) -> Numbers:

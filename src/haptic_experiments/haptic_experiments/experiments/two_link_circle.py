@@ -10,26 +10,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from admittance_constraints import TwoLinkOnCircle
-from haptic_bags.bags import Bag
 from haptic_experiments.kit.display import DisplayNumbers, DisplayRun, display_report
 from haptic_experiments.kit.figures import Curve, Panel, panels, shade
-from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report, Verdict, key
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Verdict, key
 from haptic_experiments.kit.signals import Spread, largest
 
-#: energies are followed until this fraction of the energy at the release is left
-_REST = 1e-3
-#: rise of the measured energy that the encoders' noise explains, over the energy at the release
-_MEASURED_RISE = 0.05
-#: below this fraction of the energy at the release the encoders' noise is much of the measured energy
-_MOVES = 1e-2
-#: force along the circle that counts as pushing, or as holding back [N]
-_FORCE = 0.5
-#: fraction of the energy that is zero in both ticks beside a change of sign of the first link's rate
-_ZERO = 1e-2
-#: the second of two equal rods has this fraction of their energy or more, however they move
-_SECOND = 3.0 / 7.0
-#: changes between pushing and holding back that are "alternately"
-_CHANGES = 3
+_REST = 1e-3  #: energies are followed until this fraction of the energy at the release is left
+_MEASURED_RISE = 0.05  #: rise of the measured energy that the encoders' noise explains, over the energy at the release
+_MOVES = 1e-2  #: below this fraction of the energy at the release the encoders' noise is much of the measured energy
+_FORCE = 0.5  #: force along the circle that counts as pushing, or as holding back [N]
+_ZERO = 1e-2  #: fraction of the energy that is zero in both ticks beside a change of sign of the first link's rate
+_SECOND = 3.0 / 7.0  #: the second of two equal rods has this fraction of their energy or more, however they move
+_CHANGES = 3  #: changes between pushing and holding back that are "alternately"
 #: fraction of the circle's radius that counts as small
 _SMALL_ERROR = 1e-2
 _NO_RELEASE = "the run ends before the release"
@@ -89,10 +81,9 @@ class Released:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Numbers(DisplayNumbers):
     """Numbers of one run."""
 
-    common: DisplayNumbers = field(metadata=MERGED)  #: numbers of every mechanism's report
     circle_radius: float  #: radius of the circle [m]
     free_direction: Spread  #: error along the circle [m]
     radial: Spread  #: distance from the circle [m]
@@ -100,10 +91,9 @@ class Numbers:
     released: Released | None  #: after the release; None without
 
 
-def signals_of(run: DisplayRun) -> Signals:
+def signals_of(run: DisplayRun[TwoLinkOnCircle]) -> Signals:
     """Computes the signals of a run."""
     mechanism = run.mechanism
-    assert isinstance(mechanism, TwoLinkOnCircle)
     q, qdot = run.state["q"], run.state["q_velocity"]
     p, x = run.measured.position, run.reference.position
     links = mechanism.link_energies(q, qdot)
@@ -124,12 +114,11 @@ def signals_of(run: DisplayRun) -> Signals:
     )
 
 
-def measure(run: DisplayRun) -> Numbers:
+def measure(run: DisplayRun[TwoLinkOnCircle]) -> Numbers:
     """Measures one run."""
     s = signals_of(run)
-    assert isinstance(run.mechanism, TwoLinkOnCircle)
     return Numbers(
-        common=run.common_numbers(),
+        **vars(run.common_numbers()),
         circle_radius=run.mechanism.circle_radius,
         free_direction=Spread.of(s.error),
         radial=Spread.of(s.radial),
@@ -138,7 +127,7 @@ def measure(run: DisplayRun) -> Numbers:
     )
 
 
-def _led(run: DisplayRun, s: Signals) -> Led | None:
+def _led(run: DisplayRun[TwoLinkOnCircle], s: Signals) -> Led | None:
     leads = run.named("push") & run.during("slide")
     if not leads.any():
         return None
@@ -158,7 +147,7 @@ def _led(run: DisplayRun, s: Signals) -> Led | None:
     )
 
 
-def _released(run: DisplayRun, s: Signals) -> Released | None:
+def _released(run: DisplayRun[TwoLinkOnCircle], s: Signals) -> Released | None:
     free = run.during("release") & ~run.touched
     first = int(np.argmax(free))
     if not free.any() or s.total[first] == 0.0:
@@ -209,25 +198,44 @@ def _changes(values: np.ndarray) -> np.ndarray:
     return places[1:][signs[1:] != signs[:-1]]
 
 
-def analyse(bags: dict[str, Bag]) -> Report:
-    """Computes metrics, claims and figure of one or more bags of the experiment."""
-    return display_report(bags, TwoLinkOnCircle, measure, _claims, _figure, _CAPTION)
-
-
 def _claims(claims: Claims, n: Numbers) -> None:
-    free = n.released
-    claims.assess(
-        "Once released, the kinetic energy falls monotonically, although the speed rises at times (Fig. 12A, B).",
-        free if free is not None and free.largest_rise is not None else None,
-        _assess_energy,
-        unless=_NO_RELEASE,
-    )
+    text = "Once released, the kinetic energy falls monotonically, although the speed rises at times (Fig. 12A, B)."
+    if free := claims.reached(text, n.released, unless=_NO_RELEASE):
+        claims.say(text, *_assess_energy(free))
     text = "The kinetic energy of link 1 goes to zero each time it reverses."
-    claims.assess(text, free, _assess_first_link, unless=_NO_RELEASE)
+    if free := claims.reached(text, n.released, unless=_NO_RELEASE):
+        first = np.nan if free.first_at_reversal is None else free.first_at_reversal
+        claims.say(
+            text,
+            f"{free.reversals} reversals; at most {100 * first:.2g} % of the total in the two ticks beside one "
+            f"(limit {100 * _ZERO:g} %)",
+            first < _ZERO,
+            unless="" if free.reversals else "no reversal after the release",
+        )
     text = "The kinetic energy of link 2 never approaches zero."
-    claims.assess(text, free, _assess_second_link, unless=_NO_RELEASE)
+    if free := claims.reached(text, n.released, unless=_NO_RELEASE):
+        measured = free.measured_second_smallest_share
+        share = np.nan if measured is None else measured
+        claims.say(
+            text,
+            f"the measured link never has less than {100 * share:.1f} % of the energy that the reference has in "
+            f"all, while that is above {100 * _MOVES:g} % of its start (limit 3/7 = {100 * _SECOND:.1f} %, which the "
+            f"second of two equal rods has however they move); the reference's link "
+            f"{100 * free.second_smallest_share:.1f} %",
+            share >= _SECOND,
+            unless="no measured motion after the release" if measured is None else "",
+        )
     text = "To keep the speed constant the user must alternately push and hold back, as the energy rises and falls."
-    claims.assess(text, n.led, _assess_lead, unless="the hand does not lead in this run")
+    if led := claims.reached(text, n.led, unless="the hand does not lead in this run"):
+        shown = led.turns >= _CHANGES
+        claims.say(
+            text,
+            f"while energy went between {1e3 * led.energy_low:.0f} and {1e3 * led.energy_high:.0f} mJ, the hand "
+            f"pushed {100 * led.pushed:.0f} % of the time, held back {100 * led.held_back:.0f} % (above {_FORCE:g} "
+            f"N), and changed {led.turns} times between the two (limit {_CHANGES}, {AFTER_DATA}); the speed was "
+            f"{1e3 * led.speed:.0f} mm/s with an RMS deviation of {1e3 * led.speed_deviation:.0f} mm/s",
+            shown if shown or led.to_its_end else None,
+        )
     error, radial, limit = n.free_direction, n.radial, _SMALL_ERROR * n.circle_radius
     claims.say(
         "The error in the direction of free motion is small (Fig. 12C).",
@@ -240,7 +248,8 @@ def _claims(claims: Claims, n: Numbers) -> None:
 
 def _assess_energy(free: Released) -> Verdict:
     since, rise = f"from {free.start:.2f} s on, when the hand has let go, {1e3 * free.energy:.0f} mJ", free.largest_rise
-    assert rise is not None
+    if rise is None:
+        return _NO_RELEASE, None
     if rise > 0.0:
         return f"{since}: it rose by up to {rise:.1e} J in a tick", False
     if not free.speed_rises:
@@ -258,40 +267,6 @@ def _assess_energy(free: Released) -> Verdict:
     )
 
 
-def _assess_first_link(free: Released) -> Verdict:
-    first = free.first_at_reversal
-    if first is None:
-        return "no reversal after the release", None
-    return (
-        f"{free.reversals} reversals; at most {100 * first:.2g} % of the total in the two ticks beside one "
-        f"(limit {100 * _ZERO:g} %)",
-        first < _ZERO,
-    )
-
-
-def _assess_second_link(free: Released) -> Verdict:
-    measured, second = free.measured_second_smallest_share, free.second_smallest_share
-    if measured is None:
-        return "no measured motion after the release", None
-    return (
-        f"the measured link never has less than {100 * measured:.1f} % of the energy that the reference has in "
-        f"all, while that is above {100 * _MOVES:g} % of its start (limit 3/7 = {100 * _SECOND:.1f} %, which the "
-        f"second of two equal rods has however they move); the reference's link {100 * second:.1f} %",
-        measured >= _SECOND,
-    )
-
-
-def _assess_lead(led: Led) -> Verdict:
-    shown = led.turns >= _CHANGES
-    return (
-        f"while energy went between {1e3 * led.energy_low:.0f} and {1e3 * led.energy_high:.0f} mJ, the hand "
-        f"pushed {100 * led.pushed:.0f} % of the time, held back {100 * led.held_back:.0f} % (above {_FORCE:g} "
-        f"N), and changed {led.turns} times between the two (limit {_CHANGES}, {AFTER_DATA}); the speed was "
-        f"{1e3 * led.speed:.0f} mm/s with an RMS deviation of {1e3 * led.speed_deviation:.0f} mm/s",
-        shown if shown or led.to_its_end else None,
-    )
-
-
 _CAPTION = (
     "Fig. 12. A: kinetic energy of the manipulator and of its links (reference; dots: total from the measured tool; "
     "enlarged: after the release). "
@@ -300,7 +275,7 @@ _CAPTION = (
 )
 
 
-def _enlarge_release(axes: Axes, run: DisplayRun, s: Signals) -> None:
+def _enlarge_release(axes: Axes, run: DisplayRun[TwoLinkOnCircle], s: Signals) -> None:
     """Draws the energies after the release in an inset with a logarithmic scale."""
     axes.margins(y=0.2)
     shade(axes, run, ("release",))
@@ -316,7 +291,7 @@ def _enlarge_release(axes: Axes, run: DisplayRun, s: Signals) -> None:
     inset.tick_params(labelsize="small")
 
 
-def _draw_distance(axes: Axes, run: DisplayRun, s: Signals) -> None:
+def _draw_distance(axes: Axes, run: DisplayRun[TwoLinkOnCircle], s: Signals) -> None:
     """Draws the distance from the circle on an axis of its own at the right."""
     shade(axes, run, ("release",))
     radial = axes.twinx()
@@ -324,7 +299,7 @@ def _draw_distance(axes: Axes, run: DisplayRun, s: Signals) -> None:
     radial.set_ylabel("distance from the circle (µm)", color="tab:red")
 
 
-def _figure(run: DisplayRun) -> Figure:
+def _figure(run: DisplayRun[TwoLinkOnCircle]) -> Figure:
     s, t, black = signals_of(run), run.time, {"color": "black"}
     dots = {"color": "0.6", "linestyle": "", "marker": ".", "markersize": 3}
     every = slice(None, None, max(1, len(t) // 300))
@@ -346,3 +321,6 @@ def _figure(run: DisplayRun) -> Figure:
               extra=partial(_draw_distance, run=run, s=s)),
         size=(11, 11), sharex=True,
     )  # fmt: skip
+
+
+analyse = partial(display_report, kind=TwoLinkOnCircle, measure=measure, claim=_claims, draw=_figure, caption=_CAPTION)

@@ -18,8 +18,7 @@ from haptic_bags.bags import Bag
 from haptic_experiments.kit.results import HIDDEN, MERGED, Claims, Report
 
 NAMESPACE = "/script"
-#: bound of the signals of a model that diverges
-HUGE = 1e100
+HUGE = 1e100  #: bound of the signals of a model that diverges
 
 #: lines for the lowest, middle and highest stiffness in Figs. 13 and 14
 STYLES: tuple[dict[str, Any], ...] = (

@@ -34,8 +34,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "similar_regularized": {"color": "tab:olive", "linestyle": "--"},
     "lagged_elastoplastic": {"color": "tab:red", "linestyle": ":"},
 }
-#: approximations of the paper's figures of one body
-PAPER = ("sap", "lagged", "similar")
+PAPER = ("sap", "lagged", "similar")  #: approximations of the paper's figures of one body
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.spatial.transform import Rotation
 
 from admittance_constraints import Mechanism, mechanisms
+from admittance_constraints.display.tool_path import RecordedFrames, ToolPath
 from admittance_constraints.model.loading import installed_mechanism
 from haptic_bags.bags import Bag
 from haptic_core.commands import NONE
@@ -31,14 +31,12 @@ from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.signals import Spread, largest
 
 _Numbers = TypeVar("_Numbers")
+_Mechanism = TypeVar("_Mechanism", bound=Mechanism)
 
 NAMESPACE = "/cobotic_hand_controller"
-#: stiffness that impedance displays reach, "a few kN/m" [N/m]
-IMPEDANCE_LIMIT = 5e3
-#: "on the order of the resolution": RMS within so many counts of the sensor
-COUNTS = 10.0
-#: residual of a holonomic constraint that passes for rounding [m] or [rad]
-RESIDUAL = 1e-12
+IMPEDANCE_LIMIT = 5e3  #: stiffness that impedance displays reach, "a few kN/m" [N/m]
+COUNTS = 10.0  #: "on the order of the resolution": RMS within so many counts of the sensor
+RESIDUAL = 1e-12  #: residual of a holonomic constraint that passes for rounding [m] or [rad]
 
 
 @dataclass(frozen=True)
@@ -57,20 +55,10 @@ class DisplayNumbers:
 
 
 @dataclass(frozen=True)
-class ToolPath:
-    """Motion of the virtual tool."""
-
-    position: np.ndarray  #: positions in the spatial frame [m], shape (n, 3)
-    rotation: Rotation  #: rotations from body to spatial frame, n of them
-    velocity: np.ndarray  #: velocities in the spatial frame [m/s], shape (n, 3)
-    angular_velocity: np.ndarray  #: angular velocities in the spatial frame [rad/s], shape (n, 3)
-
-
-@dataclass(frozen=True)
-class DisplayRun(PhasedRun):
+class DisplayRun(PhasedRun, Generic[_Mechanism]):
     """The signals of one bag on common ticks."""
 
-    mechanism: Mechanism  #: the rendered mechanism
+    mechanism: _Mechanism  #: the rendered mechanism
     measured: ToolPath  #: motion by the display's sensors
     true: ToolPath  #: motion of the simulated display
     reference: ToolPath  #: motion that was due
@@ -85,7 +73,7 @@ class DisplayRun(PhasedRun):
     changed: tuple[str, ...] = ()  #: parameters of the node that were changed during the run
 
     @classmethod
-    def from_bag(cls, bag: Bag) -> DisplayRun:
+    def from_bag(cls, bag: Bag) -> DisplayRun[Any]:
         """Takes the ticks that all topics have; in realtime the node may have missed some.
 
         Raises:
@@ -102,14 +90,14 @@ class DisplayRun(PhasedRun):
         keep = {names[0]: obeys, names[2]: ~led}
         ticks = bag.ticks(NAMESPACE, *names, shift={names[2]: 1 + delay}, keep=keep)
         device, truth, due = (ticks[name] for name in names)
-        frames = _Frames(node)
+        frames = RecordedFrames(node["frame_position"], node["frame_orientation"], node["tool_orientation"])
         return cls(
             **phased(ticks, bag),
             mechanism=mechanism_of(node),
             measured=frames.path(device["tool_pose"], device["tool_twist"]),
             true=frames.path(truth["tool_pose"], truth["tool_twist"]),
             reference=frames.path(due["pose"], due["twist"]),
-            wrench=frames.rotated(device["tool_wrench"]),
+            wrench=frames.wrench(device["tool_wrench"]),
             touched=truth["operator_wrench"].any(axis=1),
             state={name: due[name] for name, values in state.items() if isinstance(values, np.ndarray)},
             device=start.get("device", {}),
@@ -174,26 +162,6 @@ def _changed(bag: Bag) -> tuple[str, ...]:
     return tuple(sorted({name for detail in changes for name in detail}))
 
 
-class _Frames:
-    """Poses of the display's tool in its base frame as those of the virtual tool in its spatial frame."""
-
-    def __init__(self, node: dict[str, Any]) -> None:
-        self._origin = np.array(node["frame_position"])
-        self._back = Rotation.from_quat(node["frame_orientation"]).inv()
-        self._tool = Rotation.from_quat(node["tool_orientation"])
-
-    def path(self, pose: np.ndarray, twist: np.ndarray) -> ToolPath:
-        return ToolPath(
-            position=self._back.apply(pose[:, :3] - self._origin),
-            rotation=self._back * Rotation.from_quat(pose[:, 3:]) * self._tool,
-            velocity=self._back.apply(twist[:, :3]),
-            angular_velocity=self._back.apply(twist[:, 3:]),
-        )
-
-    def rotated(self, wrench: np.ndarray) -> np.ndarray:
-        return np.hstack((self._back.apply(wrench[:, :3]), self._back.apply(wrench[:, 3:])))
-
-
 def mechanism_of(node: dict[str, Any]) -> Mechanism:
     """Makes the mechanism that the node's parameters name.
 
@@ -218,10 +186,10 @@ _ready_mechanism = lru_cache(maxsize=8)(_mechanism)
 
 def display_report(
     bags: Mapping[str, Bag],
-    kind: type[Mechanism],
-    measure: Callable[[DisplayRun], _Numbers],
+    kind: type[_Mechanism],
+    measure: Callable[[DisplayRun[_Mechanism]], _Numbers],
     claim: Callable[[Claims, _Numbers], None],
-    draw: Callable[[DisplayRun], Figure],
+    draw: Callable[[DisplayRun[_Mechanism]], Figure],
     caption: str,
 ) -> Report:
     """Makes the report of an experiment on the display.
@@ -247,13 +215,13 @@ def display_report(
     return Report({"runs": numbers}, claims, lambda: draw(run), caption + run.left_out, parameters)
 
 
-def signal_panel(run: DisplayRun, title: str, values: np.ndarray, **settings: Any) -> Panel:
+def signal_panel(run: DisplayRun[Any], title: str, values: np.ndarray, **settings: Any) -> Panel:
     """Makes a panel of one signal (n,) over time, with the hand's pushes shaded; settings as of `Panel`."""
     curve = Curve(run.time, values, style={"color": "black", "linewidth": 0.6})
     return Panel("", [curve], settings=settings, title=title, extra=partial(shade, run=run, kinds=("push",)))
 
 
-def general_report(runs: Mapping[str, DisplayRun]) -> Report:
+def general_report(runs: Mapping[str, DisplayRun[Any]]) -> Report:
     """Makes a report without the paper's claims: about another mechanism, or one whose parameters changed."""
     claims, common = Claims(), {name: run.common_numbers() for name, run in runs.items()}
     for run, numbers in zip(runs.values(), common.values(), strict=True):
@@ -266,7 +234,7 @@ def general_report(runs: Mapping[str, DisplayRun]) -> Report:
             numbers.holonomic_residual < RESIDUAL if not run.stopped else None,
         )
 
-    def curves(values: Callable[[DisplayRun], np.ndarray]) -> list[Curve]:
+    def curves(values: Callable[[DisplayRun[Any]], np.ndarray]) -> list[Curve]:
         return [Curve(run.time, values(run), name) for name, run in runs.items()]
 
     def draw() -> Figure:

@@ -17,12 +17,9 @@ from haptic_devices.five_bar.stability import grasp, oscillation, smallest_mass,
 from haptic_devices.hands.operator import HandParameters
 from haptic_experiments.kit.results import Claims
 
-#: smallest mass of the paper, "about 2 kg" [kg]
-_PAPER_MASS = 2.0
-#: a firm grasp, in hands of hand.yaml: four times their stiffness, damping and mass
-_FIRM = 4.0
-#: speed of a shaking grip, a tenth of the motion of `oscillation`, 80 mm/s [m/s]
-_SHAKING = 8e-3
+_PAPER_MASS = 2.0  #: smallest mass of the paper, "about 2 kg" [kg]
+_FIRM = 4.0  #: a firm grasp, in hands of hand.yaml: four times their stiffness, damping and mass
+_SHAKING = 8e-3  #: speed of a shaking grip, a tenth of the motion of `oscillation`, 80 mm/s [m/s]
 
 
 class GripSettings(NamedTuple):

@@ -9,21 +9,19 @@ import numpy as np
 
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
+from haptic_devices.components.encoder import velocity_delay
 from haptic_experiments.identification import identify_bag, known_parameters
 from haptic_experiments.kit.phases import phased
-from haptic_experiments.kit.planar import PlanarRun, box_diagonal, radius_of_curvature
+from haptic_experiments.kit.planar import PlanarRun, box_diagonal
 from haptic_experiments.kit.results import OPTIONAL
 from haptic_friction.identification import Estimate
-from haptic_friction.reference.lag import path_lag, steady_lag
+from haptic_friction.reference import opposition as reference
+from haptic_friction.reference.opposition import Sliding
+from haptic_math.spectra import rms_above
 
-#: a rest counts from here on, when the hand has let go of its stiffness [s]
-_SETTLING = 0.6
-#: shortest remaining rest that a drift is computed from [s]
-_SHORTEST_REST = 0.5
-#: speed above which the tip slides [m/s]
-_SLIDING_SPEED = 0.02
-#: force above this frequency is neither the hand's nor its tremor's [Hz]
-CHATTER_FREQUENCY = 50.0
+_SETTLING = 0.6  #: a rest counts from here on, when the hand has let go of its stiffness [s]
+_SHORTEST_REST = 0.5  #: shortest remaining rest that a drift is computed from [s]
+CHATTER_FREQUENCY = 50.0  #: force above this frequency is neither the hand's nor its tremor's [Hz]
 #: symbols under which parameters are named in the claims
 SYMBOLS = {"force": "F", "viscosity": "D", "stiffness": "K", "damping": "B"}
 
@@ -68,21 +66,6 @@ class Rest:
     largest_force: float  #: largest force [N]
     sticking_share: float  #: fraction of the ticks that stick
     chatter_force: float  #: RMS of the force above 50 Hz [N]
-
-
-@dataclass(frozen=True)
-class Sliding:
-    """Angle between force and velocity in all samples in which the tip slides."""
-
-    samples: int  #: number of samples
-    median_angle: float  #: median of the angle between -f and -v [rad]
-    p95_angle: float  #: 95th percentile of that angle [rad]
-    median_lag: float  #: angle that spring and encoder explain [rad]
-    within_lag_share: float  #: fraction of the samples with less than that
-    within_steady_lag_share: float  #: the same with the settled lag of the spring
-    opposing_share: float  #: fraction of the samples with an angle below 90 degrees
-    mean_force: float  #: mean force [N]
-    sign_flips_per_second: float  #: changes of sign of the force along the motion [1/s]
 
 
 @dataclass(frozen=True)
@@ -139,17 +122,11 @@ def rest_drifts(run: Run) -> list[Rest]:
 
 def chatter_force(force: np.ndarray, period: float) -> float:
     """Computes the RMS [N] of a force (n, 2) above 50 Hz."""
-    spectrum = np.fft.rfft(force - force.mean(axis=0), axis=0)
-    high = np.fft.rfftfreq(len(force), period) > CHATTER_FREQUENCY
-    return float(np.sqrt(2.0 * np.sum(np.abs(spectrum[high]) ** 2)) / len(force))
+    return rms_above(force, period, CHATTER_FREQUENCY)
 
 
 def opposition(run: Run, yield_distance: float, count: float, delay: float) -> Sliding | None:
     """Measures the angle between force and velocity; None if the tip does not slide.
-
-    The spring yields by F/K and turns with the path: on a curve of radius R the force lags the velocity by F/(K R),
-    once it has settled over a path of some F/K. The encoder adds the angle by which the path turns during the
-    measurement's delay, and one count along both axes of an elongation of F/K.
 
     Args:
         run: Signals.
@@ -157,35 +134,13 @@ def opposition(run: Run, yield_distance: float, count: float, delay: float) -> S
         count: Displacement of the tip for one count of the encoder [m].
         delay: Delay of the measured velocity [s].
     """
-    speed = np.linalg.norm(run.velocity, axis=1)
-    magnitude = np.linalg.norm(run.force, axis=1)
-    sliding = (speed > _SLIDING_SPEED) & (magnitude > 0.0) & ~run.sticking
-    if not sliding.any():
-        return None
-    along = np.sum(run.force[sliding] * run.velocity[sliding], axis=1)
-    angle = np.arccos(np.clip(along / (speed[sliding] * magnitude[sliding]), -1.0, 1.0))
-    radius = radius_of_curvature(run.velocity, run.time)[sliding]
-    encoder = delay * speed[sliding] / radius + np.sqrt(2.0) * count / yield_distance
-    # where the true tip does not slide yet, the elongation may point anywhere
-    lag = np.nan_to_num(path_lag(run.position, run.velocity, yield_distance)[sliding], nan=np.pi) + encoder
-    flips = np.count_nonzero(np.diff(np.sign(along)) != 0.0)
-    return Sliding(
-        samples=int(sliding.sum()),
-        median_angle=float(np.median(angle)),
-        p95_angle=float(np.percentile(angle, 95)),
-        median_lag=float(np.median(lag)),
-        within_lag_share=float(np.mean(angle < lag)),
-        within_steady_lag_share=float(np.mean(angle < steady_lag(radius, yield_distance) + encoder)),
-        opposing_share=float(np.mean(angle < 0.5 * np.pi)),
-        mean_force=float(magnitude[sliding].mean()),
-        sign_flips_per_second=float(flips / (sliding.sum() * run.period)),
-    )
+    signals = run.time, run.position, run.velocity, run.force, run.sticking, run.period
+    return reference.opposition(*signals, yield_distance=yield_distance, count=count, delay=delay)
 
 
 def measurement_delay(bag: Bag) -> float:
-    """Computes the delay [s] of the measured velocity: T/2 of the difference, and the filter's (1 - a) T/a."""
-    period, device = bag.parameters("friction")["period"], bag.started("device")["device"]
-    return float(period * (0.5 + 1.0 / np.expm1(2.0 * np.pi * device["velocity_cutoff"] * period)))
+    """Computes the delay [s] of the measured velocity."""
+    return velocity_delay(bag.started("device")["device"]["velocity_cutoff"], bag.parameters("friction")["period"])
 
 
 def identification(bag: Bag, velocity: str) -> Identified:

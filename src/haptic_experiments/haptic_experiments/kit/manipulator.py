@@ -11,15 +11,23 @@ from typing import Any
 
 import numpy as np
 from scipy.ndimage import binary_erosion
-from scipy.signal import butter, sosfiltfilt
 
 from haptic_bags.bags import Bag
-from haptic_devices.five_bar import FiveBar, FiveBarParameters, friction_analysis
-from haptic_devices.five_bar.friction_analysis import coulomb_forces, tool_forces
+from haptic_devices.five_bar import FiveBar, FiveBarParameters, force_analysis, friction_analysis
+from haptic_devices.five_bar.force_analysis import SlidingMotion, rms_length
+from haptic_devices.five_bar.friction_analysis import tool_forces
+from haptic_devices.five_bar.motion_analysis import (
+    compliant_drift,
+    coulomb_force_ranges,
+    high_passed,
+    low_passed,
+    path_motion,
+)
 from haptic_experiments.kit.phases import phased
-from haptic_experiments.kit.planar import PlanarRun, box_diagonal, radius_of_curvature
+from haptic_experiments.kit.planar import PlanarRun, box_diagonal
 from haptic_experiments.kit.results import MERGED, key
 from haptic_files.moved_modules import renamed
+from haptic_friction.reference.lag import radius_of_curvature
 from haptic_friction.reference.motions import free_drift
 
 NAMESPACE = "/five_bar"
@@ -29,15 +37,15 @@ __getattr__ = renamed(
         "jacobians": f"{friction_analysis.__name__}:tool_jacobians",
         "forces_of_friction": f"{friction_analysis.__name__}:tool_forces",
         "joint_friction_force": f"{friction_analysis.__name__}:coulomb_forces",
+        "rms": f"{force_analysis.__name__}:rms_length",
+        **{name: f"{force_analysis.__name__}:{name}" for name in ("Straight", "Curved", "straight", "curve")},
     },
 )
-#: a rest counts from here on, when the hand has let go of its stiffness [s]
-SETTLING = 0.6
+SETTLING = 0.6  #: a rest counts from here on, when the hand has let go of its stiffness [s]
 #: shortest remaining rest that a drift is computed from: two periods of the slowest swing of the hand's force (1.5 Hz),
 #: since the joints' presliding follows it with hysteresis and has no straight line over a part of a period [s]
 SHORTEST_REST = 1.3
-#: speed above which the tool slides [m/s]
-SLIDING_SPEED = 0.02
+SLIDING_SPEED = 0.02  #: speed above which the tool slides [m/s]
 #: force and motion are compared below this frequency: twice that of the tremor, which belongs to the motion [Hz]
 MOTION_FREQUENCY = 20.0
 #: radius [m] of the hand's intended path above which it counts as straight (0.15 m deviate by 3 mm), and below which it
@@ -45,10 +53,8 @@ MOTION_FREQUENCY = 20.0
 STRAIGHT_RADIUS, CURVE_RADIUS = 1.0, 0.2
 #: so long before and after, too, a straight motion is straight: letters have points of inflection [s]
 STRAIGHT_TIME = 0.1
-#: motion above this frequency is neither the hand's nor its tremor's [Hz]
-OSCILLATION_FREQUENCY = 30.0
-#: sectors of the direction of motion, and the fewest samples of a sector that counts
-SECTORS, SECTOR_SAMPLES = 12, 50
+OSCILLATION_FREQUENCY = 30.0  #: motion above this frequency is neither the hand's nor its tremor's [Hz]
+SECTORS, SECTOR_SAMPLES = 12, 50  #: sectors of the direction of motion, and the fewest samples of a sector that counts
 
 
 @dataclass(frozen=True)
@@ -89,77 +95,31 @@ class Run(PlanarRun):
 
 
 @dataclass(frozen=True)
-class Motion:
-    """Force and motion below 20 Hz, without phase shift."""
+class Motion(SlidingMotion):
+    """Force and true motion below 20 Hz.
 
-    force: np.ndarray  #: measured force h (n, 2) [N]
-    acceleration: np.ndarray  #: true acceleration (n, 2) [m/s^2]
-    speed: np.ndarray  #: true speed (n,) [m/s]
-    along: np.ndarray  #: unit vector of the velocity (n, 2); zero where nothing moves
-    inside: np.ndarray  #: unit vector across it, towards the inside of the path's curve (n, 2)
-    normal: np.ndarray  #: normal acceleration v^2/R, not negative (n,) [m/s^2]
-    sliding: np.ndarray  #: the tool moves faster than 0.02 m/s in a phase in which the hand leads (n,)
-    #: the tool slides while the hand's intention goes straight on, also 0.1 s before and after (n,)
-    straight: np.ndarray
-    curved: np.ndarray  #: the tool slides while the hand's intention goes round a curve (n,)
+    The tool slides when it is faster than 0.02 m/s. It goes straight while the hand's intention does, also 0.1 s before
+    and after; it goes round a curve while the hand's intention does.
+    """
 
     @classmethod
     def of(cls, run: Run) -> Motion:
         """Computes force and motion from the true velocity and the measured force."""
-        velocity = smooth(run.velocity, run.period)
-        acceleration = np.gradient(velocity, run.time, axis=0)
-        speed = np.linalg.norm(velocity, axis=1)
-        along = np.divide(velocity, speed[:, None], out=np.zeros_like(velocity), where=speed[:, None] > 0.0)
-        turning = along[:, 0] * acceleration[:, 1] - along[:, 1] * acceleration[:, 0]
-        side = np.where(turning < 0.0, -1.0, 1.0)[:, None]
+        motion = path_motion(smooth(run.velocity, run.period), run.time)
         intended = np.gradient(run.intention, run.time, axis=0)
         radius = radius_of_curvature(intended, run.time)
         leads = np.linalg.norm(intended, axis=1) > SLIDING_SPEED
         leads &= run.during("slide")
         window = np.ones(2 * round(STRAIGHT_TIME / run.period) + 1)
         goes_straight = binary_erosion(leads & (radius > STRAIGHT_RADIUS), window)
-        sliding = speed > SLIDING_SPEED
+        sliding = motion.speed > SLIDING_SPEED
         return cls(
+            **vars(motion),
             force=smooth(run.force, run.period),
-            acceleration=acceleration,
-            speed=speed,
-            along=along,
-            inside=side * np.column_stack((-along[:, 1], along[:, 0])),
-            normal=np.abs(turning),
             sliding=sliding & run.during("slide"),
             straight=sliding & goes_straight,
             curved=sliding & leads & (radius < CURVE_RADIUS),
         )
-
-    def residual(self, mass: float, resistance: np.ndarray) -> np.ndarray:
-        """Computes h - f v/|v| - M a (n, 2) [N], of a mass [kg] against a resistance f (n,) [N]."""
-        return self.force - resistance[:, None] * self.along - mass * self.acceleration
-
-
-@dataclass(frozen=True)
-class Straight:
-    """Straight motions: direction of the measured force, and what M a and friction leave of it."""
-
-    samples: int  #: number of samples
-    median_angle: float  #: median of the angle between measured force and velocity [rad]
-    p95_angle: float  #: 95th percentile of that angle [rad]
-    mean_force: float  #: mean of the measured force [N]
-    mean_friction: float  #: mean of |h - M a| [N]
-    residual_rms: float  #: RMS of h - F v/|v| - M a [N]
-
-
-@dataclass(frozen=True)
-class Curved:
-    """Curves: the force's component towards the inside against M v^2/R."""
-
-    samples: int  #: number of samples
-    median_slant: float  #: angle of the force to the motion, towards the inside [rad]
-    inward_share: float  #: fraction of the samples with a force towards the inside
-    mean_inward: float  #: mean force towards the inside [N]
-    mean_expected: float  #: mean of M v^2/R [N]
-    largest_inward: float  #: largest force towards the inside [N]
-    largest_expected: float  #: largest M v^2/R [N]
-    difference_rms: float  #: RMS of the difference between that force and M v^2/R [N]
 
 
 @dataclass(frozen=True)
@@ -225,55 +185,7 @@ class Isotropy:
 
 def smooth(values: np.ndarray, period: float) -> np.ndarray:
     """Filters signals (n, k) below 20 Hz without phase shift; returns short or slowly sampled ones as they are."""
-    if len(values) < 50 or 2.0 * MOTION_FREQUENCY * period >= 0.9:
-        return values
-    low_pass = butter(4, MOTION_FREQUENCY, fs=1.0 / period, output="sos")
-    return np.asarray(sosfiltfilt(low_pass, values, axis=0))
-
-
-def rms(values: np.ndarray) -> float:
-    """Computes the root of the mean square length of rows (n, k), or of numbers (n,)."""
-    return float(np.sqrt(np.mean(np.sum(values.reshape(len(values), -1) ** 2, axis=1))))
-
-
-def straight(motion: Motion, mass: float, resistance: np.ndarray) -> Straight | None:
-    """Measures the straight motions of a mass [kg] against a resistance (n,) [N]; None if there are none."""
-    chosen = motion.straight
-    if not chosen.any():
-        return None
-    force, along = motion.force[chosen], motion.along[chosen]
-    across = along[:, 0] * force[:, 1] - along[:, 1] * force[:, 0]
-    angle = np.abs(np.arctan2(across, np.sum(along * force, axis=1)))
-    friction = force - mass * motion.acceleration[chosen]
-    return Straight(
-        samples=int(chosen.sum()),
-        median_angle=float(np.median(angle)),
-        p95_angle=float(np.percentile(angle, 95)),
-        mean_force=float(np.linalg.norm(force, axis=1).mean()),
-        mean_friction=float(np.linalg.norm(friction, axis=1).mean()),
-        residual_rms=rms(motion.residual(mass, resistance)[chosen]),
-    )
-
-
-def curve(motion: Motion, mass: float) -> Curved | None:
-    """Measures the curves of a mass [kg]; None if there are none."""
-    chosen = motion.curved
-    if not chosen.any():
-        return None
-    force = motion.force[chosen]
-    inward = np.sum(force * motion.inside[chosen], axis=1)
-    expected = mass * motion.normal[chosen]
-    slant = np.arctan2(inward, np.sum(force * motion.along[chosen], axis=1))
-    return Curved(
-        samples=int(chosen.sum()),
-        median_slant=float(np.median(slant)),
-        inward_share=float(np.mean(inward > 0.0)),
-        mean_inward=float(inward.mean()),
-        mean_expected=float(expected.mean()),
-        largest_inward=float(inward.max()),
-        largest_expected=float(expected.max()),
-        difference_rms=rms(inward - expected),
-    )
+    return low_passed(values, period, MOTION_FREQUENCY)
 
 
 def rests(run: Run, mass: float) -> list[Rest]:
@@ -281,19 +193,17 @@ def rests(run: Run, mass: float) -> list[Rest]:
     results = []
     for phase, part in run.settled_rests(SETTLING, SHORTEST_REST):
         time, force, position = run.time[part] - run.time[part.start], run.force[part], run.position[part]
-        regressors = np.column_stack((np.ones_like(time), time, force - force.mean(axis=0)))
-        drift = np.linalg.lstsq(regressors, position - position[0], rcond=None)[0][1] * time[-1]
         results.append(
             Rest(
                 name=phase["name"],
                 start=float(phase["start"] + SETTLING),
                 length=float(time[-1]),
                 largest_force=float(np.linalg.norm(force, axis=1).max()),
-                force_rms_about_mean=rms(force - force.mean(axis=0)),
+                force_rms_about_mean=rms_length(force - force.mean(axis=0)),
                 largest_target_speed=float(np.linalg.norm(run.target_velocity[part], axis=1).max()),
                 target_travel=box_diagonal(run.target[part]),
                 sticking_share=float(run.sticking[part].mean()),
-                drift=float(np.linalg.norm(drift)),
+                drift=float(np.linalg.norm(compliant_drift(time, force, position))),
                 travel=box_diagonal(position),
                 measured_travel=box_diagonal(run.measured[part]),
                 free_drift=free_drift(force, mass, run.period),
@@ -328,10 +238,10 @@ def compensated(run: Run, friction: np.ndarray, added: np.ndarray) -> Compensate
         return None
     error = run.position[leads] - run.target[leads]
     return Compensated(
-        friction_rms=rms(friction[leads]) / 2.0**0.5,  # of one joint
-        residual_rms=rms((friction - added)[leads]) / 2.0**0.5,
+        friction_rms=rms_length(friction[leads]) / 2.0**0.5,  # of one joint
+        residual_rms=rms_length((friction - added)[leads]) / 2.0**0.5,
         largest_residual=float(np.abs(friction - added)[leads].max()),
-        tracking_rms=rms(error),
+        tracking_rms=rms_length(error),
         largest_tracking_error=float(np.linalg.norm(error, axis=1).max()),
     )
 
@@ -357,20 +267,12 @@ def isotropy(run: Run, motion: Motion, device: FiveBar | None, mass: float, resi
 def _joint_friction(run: Run, motion: Motion, device: FiveBar, residual: np.ndarray) -> JointFriction:
     """Measures the joints' friction; `residual` (n, 2) [N] is the rest of the measured force."""
     chosen = motion.sliding
-    direction = np.arange(72) * np.pi / 36.0
-    unit = np.column_stack((np.cos(direction), np.sin(direction)))
     every = np.flatnonzero(chosen)[:: max(1, chosen.sum() // 50)]
-    forces = np.array([coulomb_forces(device, run.joints[place], direction) for place in every])
-    sizes, along = np.linalg.norm(forces, axis=2), np.sum(forces * unit, axis=2)
+    along, force, angle = coulomb_force_ranges(device, run.joints[every])
     felt = smooth(tool_forces(device, run.joints, friction_torque(device, run)), run.period)[chosen]
     squares = float(np.sum(felt**2))
-    return JointFriction(
-        along=(float(along.min()), float(along.max())),
-        force=(float(sizes.min()), float(sizes.max())),
-        angle=float(np.arccos(np.clip(along / sizes, -1.0, 1.0)).max()) if sizes.all() else 0.0,
-        rms=rms(felt),
-        share=float(np.sum(residual[chosen] * felt)) / squares if squares else 0.0,
-    )
+    share = float(np.sum(residual[chosen] * felt)) / squares if squares else 0.0
+    return JointFriction(along, force, angle, rms_length(felt), share)
 
 
 def shaking(run: Run, motion: Motion) -> float | None:
@@ -378,7 +280,5 @@ def shaking(run: Run, motion: Motion) -> float | None:
 
     Returns None if the tool does not slide, or T is too long.
     """
-    if not motion.sliding.any() or len(run.time) < 50 or 2.0 * OSCILLATION_FREQUENCY * run.period >= 0.9:
-        return None
-    high_pass = butter(4, OSCILLATION_FREQUENCY, "highpass", fs=1.0 / run.period, output="sos")
-    return rms(sosfiltfilt(high_pass, run.velocity, axis=0)[motion.sliding])
+    fast = high_passed(run.velocity, run.period, OSCILLATION_FREQUENCY)
+    return rms_length(fast[motion.sliding]) if motion.sliding.any() and fast is not None else None

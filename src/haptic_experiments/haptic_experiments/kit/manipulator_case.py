@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from haptic_bags.bags import Bag
-from haptic_devices.five_bar import FiveBar
+from haptic_devices.five_bar import FiveBar, force_analysis
 from haptic_devices.hands.operator import HandParameters
 from haptic_experiments.kit import manipulator
 from haptic_experiments.kit.grip import GripSettings
@@ -17,8 +17,7 @@ from haptic_experiments.kit.planar import delay_words
 from haptic_experiments.kit.results import OPTIONAL
 from haptic_friction.factory import make_law
 
-#: laws whose magnitude follows from the node's parameters alone
-LAWS = ("coulomb", "viscous_coulomb", "stribeck")
+LAWS = ("coulomb", "viscous_coulomb", "stribeck")  #: laws whose magnitude follows from the node's parameters alone
 #: friction compensations in words
 COMPENSATIONS = {"none": "no compensation", "model_c": "one model C", "parallel": "models C in parallel"}
 
@@ -33,9 +32,9 @@ class RunNumbers:
     compensation: str  #: friction compensation of the servo
     ticks: int  #: number of ticks
     rests: list[manipulator.Rest]  #: the rests of the hand
-    curve: manipulator.Curved | None  #: curves
+    curve: force_analysis.Curved | None  #: curves
     shaking: float | None  #: RMS of the true velocity above 30 Hz while the tool slides [m/s]
-    straight: manipulator.Straight | None = field(metadata=OPTIONAL)  #: straight motions
+    straight: force_analysis.Straight | None = field(metadata=OPTIONAL)  #: straight motions
     isotropy: manipulator.Isotropy | None = field(metadata=OPTIONAL)  #: friction by direction of motion
     #: joint friction and what the compensation leaves of it
     joints: manipulator.Compensated | None = field(metadata=OPTIONAL)
@@ -111,9 +110,9 @@ class Case:
             compensation=self.compensation,
             ticks=len(run.time),
             rests=manipulator.rests(run, mass),
-            curve=manipulator.curve(motion, mass),
+            curve=force_analysis.curve(motion, mass),
             shaking=manipulator.shaking(run, motion),
-            straight=manipulator.straight(motion, mass, resistance) if known else None,
+            straight=force_analysis.straight(motion, mass, resistance) if known else None,
             isotropy=manipulator.isotropy(run, motion, self.device, mass, resistance) if known else None,
             joints=joints,
         )

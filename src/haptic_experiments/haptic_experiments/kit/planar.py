@@ -12,7 +12,10 @@ from haptic_bags.bags import Bag
 from haptic_experiments.kit.phases import PhasedRun
 from haptic_files.moved_modules import renamed
 
-__getattr__ = renamed(__name__, {"travel": "box_diagonal"})
+__getattr__ = renamed(
+    __name__,
+    {"travel": "box_diagonal", "radius_of_curvature": "haptic_friction.reference.lag:radius_of_curvature"},
+)
 
 
 @dataclass(frozen=True)
@@ -41,14 +44,6 @@ def delay_words(mode: str, ticks: int) -> str:
 def box_diagonal(position: np.ndarray) -> float:
     """Computes the diagonal [m] of the box that positions (n, 2) fill."""
     return float(np.linalg.norm(np.ptp(position, axis=0)))
-
-
-def radius_of_curvature(velocity: np.ndarray, time: np.ndarray) -> np.ndarray:
-    """Computes the radius (n,) [m] of a path from velocities (n, 2) without noise [m/s]; infinite where straight."""
-    acceleration = np.gradient(velocity, time, axis=0)
-    speed = np.linalg.norm(velocity, axis=1)
-    turning = np.abs(velocity[:, 0] * acceleration[:, 1] - velocity[:, 1] * acceleration[:, 0])
-    return np.divide(speed**3, turning, out=np.full_like(speed, np.inf), where=turning > 0.0)
 
 
 def draw_path(

@@ -19,17 +19,16 @@ from haptic_experiments.graph_steps import Inputs, WallStep
 from haptic_experiments.kit.phases import PhasedRun
 from haptic_experiments.kit.signals import largest
 from haptic_experiments.kit.wall_friction import WallFriction, dissipated
-from tau_wall_control import MovingPlanes, TauDevice
+from haptic_math.spectra import spectrum_without_mean
+from tau_wall_control import MovingPlanes
 from tau_wall_control.control.controller import WallController
-from tau_wall_control.device.rotations import rotation_from_quaternion
+from tau_wall_control.device.commanded_forces import limited_forces
 from tau_wall_control.walls.factory import make_device
 
 #: number of cusps of the tooth, and flags of those on the side of +y
 CUSPS, LEFT = 4, np.array([False, False, True, True])
-#: time from the beginning of a phase until the tool has settled in the groove [s]
-SETTLED = 0.2
-#: largest frequency of the hand's tremor [Hz]
-TREMOR = 15.0
+SETTLED = 0.2  #: time from the beginning of a phase until the tool has settled in the groove [s]
+TREMOR = 15.0  #: largest frequency of the hand's tremor [Hz]
 #: topics that make a `Probing`
 TOPICS = ("device_state", "simulation_state", "contact/planes", "wall/state", "friction/state")
 
@@ -134,7 +133,7 @@ def of_bag(bag: Bag) -> Probing:
     """Reads a recorded run."""
     ticks = bag.ticks("/tau", *TOPICS)
     run, device = _probing(ticks, bag.started("device").get("phases", [])), ticks["device_state"]
-    effort, force, power = _beyond_weight(
+    effort, force, power = limited_forces(
         make_device(bag.parameters("wall")),
         device["tool_pose"],
         device["joint_velocity"],
@@ -160,20 +159,6 @@ def of_graph(made: Graph, ticks: np.ndarray, phases: list[dict[str, Any]], frict
     spent = {"planes": planning, "rendering": done.step_time(*rendering)}
     run = _probing(done.ticks(*topics), phases, friction)
     return replace(run, effort=np.array(efforts), step_time=spent).at(ticks)
-
-
-def _beyond_weight(
-    device: TauDevice, poses: np.ndarray, rates: np.ndarray, effort: np.ndarray, friction: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Computes efforts (n, 6) [N m], force (n, 3) [N] and power (n,) [W] of wall and friction beyond the weight."""
-    total, force, power = np.empty_like(effort), np.empty((len(effort), 3)), np.empty(len(effort))
-    for k, (pose, rate, one) in enumerate(zip(poses, rates, effort, strict=True)):
-        d = device.dynamics(pose[:3], rotation_from_quaternion(pose[3:]))
-        G = d.actuated_map
-        total[k] = one + np.linalg.solve(G.T, np.concatenate([friction[k], np.zeros(3)]))
-        wrench = G.T @ device.saturated(total[k]) - d.gravity_force
-        force[k], power[k] = wrench[:3], float(wrench @ np.linalg.solve(G, rate))
-    return total, force, power
 
 
 class FlatWallStep(WallStep):
@@ -264,14 +249,8 @@ def jerk(run: Probing) -> float:
 
 def spectrum(run: Probing, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Computes frequencies [Hz] and amplitudes [N] of the normal force of all planes while the tip rests."""
-    part = run.span(name, SETTLED)
-    push = run.push[part].sum(axis=1)
-    n = len(push)
-    if n < 16:
-        return np.zeros(0), np.zeros(0)
-    window = np.hanning(n)
-    amplitude = 2.0 * np.abs(np.fft.rfft((push - push.mean()) * window)) / window.sum()
-    return np.fft.rfftfreq(n, run.period), amplitude
+    push = run.push[run.span(name, SETTLED)].sum(axis=1)
+    return spectrum_without_mean(push, run.period) if len(push) >= 16 else (np.zeros(0), np.zeros(0))
 
 
 def ringing_of(run: Probing, name: str) -> float:

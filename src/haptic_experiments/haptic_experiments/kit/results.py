@@ -20,10 +20,8 @@ AFTER_DATA = "chosen after the data"
 
 #: metadata of a dataclass's field whose own fields are among those of its owner in metrics.json; none if it is None
 MERGED = {"merged": True}
-#: metadata of a dataclass's field that metrics.json does not have while it is None
-OPTIONAL = {"optional": True}
-#: metadata of a dataclass's field that is not in metrics.json
-HIDDEN = {"hidden": True}
+OPTIONAL = {"optional": True}  #: metadata of a dataclass's field that metrics.json does not have while it is None
+HIDDEN = {"hidden": True}  #: metadata of a dataclass's field that is not in metrics.json
 
 
 def key(name: str) -> dict[str, str]:
@@ -88,12 +86,11 @@ class Claims(list[Claim]):
         """Adds a claim with a condition of its own."""
         self.append(Claim(text, unless or measured, None if unless or shown is None else bool(shown)))
 
-    def assess(self, text: str, part: _Part | None, verdict: Callable[[_Part], Verdict], *, unless: str) -> None:
-        """Adds a claim about a part of the numbers; a run without that part (None) does not reach the claim."""
+    def reached(self, text: str, part: _Part | None, *, unless: str) -> _Part | None:
+        """Returns the part of the numbers that a claim is about; without it (None) adds the claim as not reached."""
         if part is None:
             self.say(text, unless=unless)
-        else:
-            self.say(text, *verdict(part))
+        return part
 
     def note(self, text: str, measured: str) -> None:
         """Adds a finding, which names its assumption and has no verdict."""

@@ -16,8 +16,7 @@ from tau_wall_control.control.controller import WallController
 
 #: masses of the box [kg], and least fraction of the ticks with contact where contact is kept
 MASSES, KEPT = (0.5, 0.1, 0.03), 0.95
-#: position of the box below the tool [m]
-BELOW = [0.017, -0.013, 0.011]
+BELOW = [0.017, -0.013, 0.011]  #: position of the box below the tool [m]
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,8 @@ from haptic_experiments.kit.touch_run import (
     vibration,
 )
 
-#: shortest state of sticking or sliding that counts, half a period of 20 Hz [s]
-LASTING = 0.025
-#: phases in which the tool presses on the box
-ON_THE_BOX = ("press the box", "lean", "drag", "stay")
+LASTING = 0.025  #: shortest state of sticking or sliding that counts, half a period of 20 Hz [s]
+ON_THE_BOX = ("press the box", "lean", "drag", "stay")  #: phases in which the tool presses on the box
 
 
 @dataclass(frozen=True)
