@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from convex_contact.scenes.tooth import APART_X, APART_Y, groove_height
+from convex_contact.scenes.tooth import APART_X, APART_Y, CuspTap, InGroove, groove_height
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.composed import (
     ComposedNumbers,
@@ -26,9 +26,7 @@ from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.probing import (
     Difference,
-    InGroove,
     Probing,
-    Tap,
     difference,
     distances,
     flat_graph,
@@ -80,7 +78,7 @@ class Numbers(ComposedNumbers):
     delay: int  #: delay of the commands [ticks]
     ticks: int  #: number of ticks
     missed_ticks: int  #: number of ticks that some node did not answer
-    taps: list[Tap]
+    taps: list[CuspTap]
     groove: dict[str, InGroove]  #: the tip in the groove, by phase
     jerk: Beside  #: largest change of a torque from tick to tick while the tip slides along the groove [N m]
     ringing: dict[str, Beside]  #: largest line of the push above the tremor at rest, by phase [N]

@@ -14,7 +14,10 @@ from haptic_experiments.kit.comparison import ScriptedRun
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import MERGED, Claims, Report, Verdict
 from haptic_experiments.kit.signals import largest
-from haptic_friction.reference.hysteresis import LoadingCurve, MeasuredLoop, masing, measured_loops
+from haptic_files.moved_modules import renamed
+from haptic_friction.reference.hysteresis import ColumnLoops, LoadingCurve, MeasuredLoop, masing
+
+__getattr__ = renamed(__name__, {"Column": "haptic_friction.reference.hysteresis:ColumnLoops"})
 
 #: deviation from a closed form, as a fraction of the sliding force or of the energy, that counts as agreement: kinks of
 #: the curve within a step of the displacement cost about K dx/F = 1e-3 of both
@@ -26,49 +29,12 @@ _NAMES = {"parallel": "parallel elements", "C": "single model C"}
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column whose elements have a first-loading curve."""
-
-    sliding_force: float  #: force at which all elements slide [N]
-    sliding_displacement: float  #: displacement of the first loading at which they do [m]
-    first_slip_displacement: float  #: displacement of the first loading at which the first of them does [m]
-    damping_time: float  #: B/K of every element [s]
-    deviation_from_masing: float  #: largest difference of the force from Masing's rules [N]
-    loops: Sequence[MeasuredLoop]  #: closed loops
-
-    @classmethod
-    def of(cls, run: ScriptedRun, x: np.ndarray, column: int, curve: LoadingCurve) -> Column:
-        """Measures a column of a run with a displacement x (n,) [m]."""
-        force = run.force[:, column]
-        return cls(
-            sliding_force=float(curve.force[-1]),
-            sliding_displacement=float(curve.displacement[-1]),
-            first_slip_displacement=float(curve.displacement[0]),
-            damping_time=curve.damping_time,
-            deviation_from_masing=largest(force - masing(x, curve)[0]),
-            loops=measured_loops(x, force, curve, run.time, run.period),
-        )
-
-    @property
-    def sticking(self) -> list[MeasuredLoop]:
-        """Simple loops that begin and end with an element that sticks."""
-        return [loop for loop in self.loops if loop.simple and loop.amplitude < 0.999 * self.sliding_displacement]
-
-    @property
-    def widest(self) -> list[MeasuredLoop]:
-        """Simple loops of the largest amplitude, by their speed."""
-        simple = [loop for loop in self.loops if loop.simple and not loop.minor]
-        size = max((loop.amplitude for loop in simple), default=0.0)
-        return sorted((loop for loop in simple if loop.amplitude > 0.999 * size), key=lambda loop: loop.speed)
-
-
-@dataclass(frozen=True)
 class ModelNumbers:
     """Numbers of a column."""
 
     model: str  #: name of the model
     damping: float  #: B [N s/m]
-    column: Column | None = field(metadata=MERGED)  #: loops; None without a first-loading curve
+    column: ColumnLoops | None = field(metadata=MERGED)  #: loops; None without a first-loading curve
 
 
 def loading_curve(run: ScriptedRun, column: int) -> LoadingCurve | None:
@@ -104,7 +70,10 @@ def analyse(bags: dict[str, Bag]) -> Report:
     run = ScriptedRun.from_bag(next(iter(bags.values())))
     x, names = displacement(run), labels(run)
     curves = [loading_curve(run, column) for column in range(len(names))]
-    columns = [Column.of(run, x, i, curve) if curve else None for i, curve in enumerate(curves)]
+    columns = [
+        ColumnLoops.of(x, run.force[:, i], curve, run.time, run.period) if curve else None
+        for i, curve in enumerate(curves)
+    ]
     models = {
         name: ModelNumbers(run.models[i], run.number("damping", i), column)
         for i, (name, column) in enumerate(zip(names, columns, strict=True))
@@ -122,8 +91,8 @@ _NOTE = "not reached in this run"
 _MISSING = "no closed loop of such elements in this run"
 
 
-def _claims(run: ScriptedRun, names: list[str], columns: dict[int, Column]) -> Claims:
-    def first(model: str, damped: bool = False) -> Column | None:
+def _claims(run: ScriptedRun, names: list[str], columns: dict[int, ColumnLoops]) -> Claims:
+    def first(model: str, damped: bool = False) -> ColumnLoops | None:
         found = [column for i, column in columns.items() if run.models[i] == model and column.loops]
         return next((column for column in found if (column.damping_time > 0.0) == damped), None)
 
@@ -146,7 +115,7 @@ def _claims(run: ScriptedRun, names: list[str], columns: dict[int, Column]) -> C
     return claims
 
 
-def _assess_presliding(many: Column, single: Column | None) -> Verdict:
+def _assess_presliding(many: ColumnLoops, single: ColumnLoops | None) -> Verdict:
     loops = [loop for loop in many.sticking if loop.amplitude > many.first_slip_displacement]
     if not loops:
         return "no loop between the first slip and sliding in this run", None
@@ -160,13 +129,13 @@ def _assess_presliding(many: Column, single: Column | None) -> Verdict:
     return f"{words} (limits {_SOME_ENERGY:g} and {_NO_ENERGY:g} of force times displacement)", shown
 
 
-def _claim_masing(claims: Claims, column: Column | None, text: str) -> None:
+def _claim_masing(claims: Claims, column: ColumnLoops | None, text: str) -> None:
     if column := claims.reached(text, column, unless=_MISSING):
         about = f"largest difference without damping, at any tick of {len(column.loops)} closed loops:"
         claims.below(text, column.deviation_from_masing, _AGREEMENT * column.sliding_force, "N", about=about)
 
 
-def _claim_energy(claims: Claims, columns: dict[str, Column]) -> None:
+def _claim_energy(claims: Claims, columns: dict[str, ColumnLoops]) -> None:
     errors = {}
     for name, column in columns.items():
         pairs = [(loop.energy, loop.closed_form_energy) for loop in column.loops if loop.closed_form_energy]
@@ -180,7 +149,7 @@ def _claim_energy(claims: Claims, columns: dict[str, Column]) -> None:
     )
 
 
-def _claim_memory(claims: Claims, column: Column | None) -> None:
+def _claim_memory(claims: Claims, column: ColumnLoops | None) -> None:
     text = "Return-point memory: a minor loop closes, and the outer branch goes on as if it had not been."
     minor = [loop for loop in column.loops if loop.minor] if column else []
     if column is None or not minor:
@@ -194,7 +163,7 @@ def _claim_memory(claims: Claims, column: Column | None) -> None:
     claims.below(text, abs(worst.closure), _AGREEMENT * column.sliding_force, "N", about=about)
 
 
-def _assess_rate(column: Column) -> Verdict:
+def _assess_rate(column: ColumnLoops) -> Verdict:
     same = column.widest
     if len(same) < 2 or same[-1].speed < 1.5 * same[0].speed:
         return "no two speeds at one amplitude in this run", None
@@ -219,7 +188,7 @@ _CAPTION = (
 )
 
 
-def _figure(run: ScriptedRun, x: np.ndarray, names: list[str], columns: dict[int, Column]) -> Figure:
+def _figure(run: ScriptedRun, x: np.ndarray, names: list[str], columns: dict[int, ColumnLoops]) -> Figure:
     missing = Panel("", (), "", note=_NOTE)
     loops, energy, rate = dict[str, Panel](), list[Curve](), list[Curve]()
     for i, column in columns.items():
@@ -256,7 +225,7 @@ def _loop_curves(x: np.ndarray, force: np.ndarray, curve: LoadingCurve) -> list[
     ]
 
 
-def _speed_curves(run: ScriptedRun, x: np.ndarray, force: np.ndarray, column: Column) -> list[Curve]:
+def _speed_curves(run: ScriptedRun, x: np.ndarray, force: np.ndarray, column: ColumnLoops) -> list[Curve]:
     curves = []
     for loop in column.widest:
         first, last = np.searchsorted(run.time, np.array((loop.start, loop.end)) - 0.5 * run.period)

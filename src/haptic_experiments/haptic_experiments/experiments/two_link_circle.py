@@ -10,11 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from admittance_constraints import TwoLinkOnCircle
+from admittance_constraints.mechanisms import two_link_on_circle
+from admittance_constraints.mechanisms.two_link_on_circle import CircleMotion
 from haptic_experiments.kit.display import DisplayNumbers, DisplayRun, display_report
 from haptic_experiments.kit.figures import Curve, Panel, panels, shade
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Verdict, key
 from haptic_experiments.kit.signals import Spread, largest
+from haptic_files.moved_modules import renamed
 
+__getattr__ = renamed(__name__, {"Signals": f"{two_link_on_circle.__name__}:CircleMotion"})
 _REST = 1e-3  #: energies are followed until this fraction of the energy at the release is left
 _MEASURED_RISE = 0.05  #: rise of the measured energy that the encoders' noise explains, over the energy at the release
 _MOVES = 1e-2  #: below this fraction of the energy at the release the encoders' noise is much of the measured energy
@@ -25,22 +29,6 @@ _CHANGES = 3  #: changes between pushing and holding back that are "alternately"
 #: fraction of the circle's radius that counts as small
 _SMALL_ERROR = 1e-2
 _NO_RELEASE = "the run ends before the release"
-
-
-@dataclass(frozen=True)
-class Signals:
-    """Signals of Fig. 12, of the reference and (`measured_...`) of the measured tool."""
-
-    links: np.ndarray  #: kinetic energies of the links (n, 2) [J]
-    total: np.ndarray  #: sum of the links' energies (n,) [J]
-    first_rate: np.ndarray  #: rate of the first joint (n,) [rad/s]
-    measured_links: np.ndarray  #: measured kinetic energies of the links (n, 2) [J]
-    measured_total: np.ndarray  #: sum of the measured energies (n,) [J]
-    speed: np.ndarray  #: speed of the end point along the circle (n,) [m/s]
-    measured_speed: np.ndarray  #: measured speed along the circle (n,) [m/s]
-    error: np.ndarray  #: measured less reference position along the circle (n,) [m]
-    radial: np.ndarray  #: measured distance from the circle (n,) [m]
-    force: np.ndarray  #: measured force along the circle (n,) [N]
 
 
 @dataclass(frozen=True)
@@ -91,27 +79,11 @@ class Numbers(DisplayNumbers):
     released: Released | None  #: after the release; None without
 
 
-def signals_of(run: DisplayRun[TwoLinkOnCircle]) -> Signals:
-    """Computes the signals of a run."""
-    mechanism = run.mechanism
-    q, qdot = run.state["q"], run.state["q_velocity"]
-    p, x = run.measured.position, run.reference.position
-    links = mechanism.link_energies(q, qdot)
-    measured = mechanism.link_energies(*mechanism.joint_motion(p, run.measured.velocity, q))
-    angle, wanted = (np.unwrap(np.arctan2(position[:, 1], position[:, 0])) for position in (p, x))
-    tangent, reference_tangent = (np.column_stack((-np.sin(a), np.cos(a))) for a in (angle, wanted))
-    return Signals(
-        links=links,
-        total=links.sum(axis=1),
-        first_rate=qdot[:, 0],
-        measured_links=measured,
-        measured_total=measured.sum(axis=1),
-        speed=np.sum(run.reference.velocity[:, :2] * reference_tangent, axis=1),
-        measured_speed=np.sum(run.measured.velocity[:, :2] * tangent, axis=1),
-        error=mechanism.circle_radius * ((angle - wanted + np.pi) % (2.0 * np.pi) - np.pi),
-        radial=np.hypot(p[:, 0], p[:, 1]) - mechanism.circle_radius,
-        force=np.sum(run.wrench[:, :2] * tangent, axis=1),
-    )
+def signals_of(run: DisplayRun[TwoLinkOnCircle]) -> CircleMotion:
+    """Computes the signals of Fig. 12 of a run."""
+    measured, reference = ((path.position, path.velocity) for path in (run.measured, run.reference))
+    state = run.state["q"], run.state["q_velocity"]
+    return run.mechanism.circle_motion(*state, measured=measured, reference=reference, force=run.wrench[:, :3])
 
 
 def measure(run: DisplayRun[TwoLinkOnCircle]) -> Numbers:
@@ -127,7 +99,7 @@ def measure(run: DisplayRun[TwoLinkOnCircle]) -> Numbers:
     )
 
 
-def _led(run: DisplayRun[TwoLinkOnCircle], s: Signals) -> Led | None:
+def _led(run: DisplayRun[TwoLinkOnCircle], s: CircleMotion) -> Led | None:
     leads = run.named("push") & run.during("slide")
     if not leads.any():
         return None
@@ -147,7 +119,7 @@ def _led(run: DisplayRun[TwoLinkOnCircle], s: Signals) -> Led | None:
     )
 
 
-def _released(run: DisplayRun[TwoLinkOnCircle], s: Signals) -> Released | None:
+def _released(run: DisplayRun[TwoLinkOnCircle], s: CircleMotion) -> Released | None:
     free = run.during("release") & ~run.touched
     first = int(np.argmax(free))
     if not free.any() or s.total[first] == 0.0:
@@ -275,7 +247,7 @@ _CAPTION = (
 )
 
 
-def _enlarge_release(axes: Axes, run: DisplayRun[TwoLinkOnCircle], s: Signals) -> None:
+def _enlarge_release(axes: Axes, run: DisplayRun[TwoLinkOnCircle], s: CircleMotion) -> None:
     """Draws the energies after the release in an inset with a logarithmic scale."""
     axes.margins(y=0.2)
     shade(axes, run, ("release",))
@@ -291,7 +263,7 @@ def _enlarge_release(axes: Axes, run: DisplayRun[TwoLinkOnCircle], s: Signals) -
     inset.tick_params(labelsize="small")
 
 
-def _draw_distance(axes: Axes, run: DisplayRun[TwoLinkOnCircle], s: Signals) -> None:
+def _draw_distance(axes: Axes, run: DisplayRun[TwoLinkOnCircle], s: CircleMotion) -> None:
     """Draws the distance from the circle on an axis of its own at the right."""
     shade(axes, run, ("release",))
     radial = axes.twinx()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from convex_contact.scenes.tooth import groove_height
+from convex_contact.scenes.tooth import CUSPS, CuspTap, InGroove, measure_groove, measure_tap
 from haptic_bags.bags import Bag
 from haptic_bags.ticks import Ticks
 from haptic_devices.motions.wall import GROOVE
@@ -19,14 +19,14 @@ from haptic_experiments.graph_steps import Inputs, WallStep
 from haptic_experiments.kit.phases import PhasedRun
 from haptic_experiments.kit.signals import largest
 from haptic_experiments.kit.wall_friction import WallFriction, dissipated
+from haptic_files.moved_modules import renamed
 from haptic_math.spectra import spectrum_without_mean
 from tau_wall_control import MovingPlanes
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.commanded_forces import limited_forces
 from tau_wall_control.walls.factory import make_device
 
-#: number of cusps of the tooth, and flags of those on the side of +y
-CUSPS, LEFT = 4, np.array([False, False, True, True])
+__getattr__ = renamed(__name__, {"Tap": "convex_contact.scenes.tooth:CuspTap"})
 SETTLED = 0.2  #: time from the beginning of a phase until the tool has settled in the groove [s]
 TREMOR = 15.0  #: largest frequency of the hand's tremor [Hz]
 #: topics that make a `Probing`
@@ -73,31 +73,6 @@ class Difference:
     push: float  #: largest difference of the pushes [N]
     friction: float  #: largest difference of the frictions [N]
     dissipated: float  #: difference of the dissipated energies [J]
-
-
-@dataclass(frozen=True)
-class Tap:
-    """A tap on a cusp."""
-
-    name: str  #: name of the phase
-    speed: float  #: speed at the touch [m/s]
-    peak_force: float  #: largest force [N]
-    penetration: float  #: largest depth of the true tool [m]
-    stiffness: float  #: force over depth [N/m]
-    rebound: float  #: speed when the tool leaves [m/s]
-
-
-@dataclass(frozen=True)
-class InGroove:
-    """The tip in the groove, in one phase."""
-
-    sideways: float  #: largest distance from the groove's line, sideways [m]
-    depth: float  #: largest depth [m]
-    height: float  #: largest distance from the groove's height [m]
-    both_flanks: float  #: fraction of the ticks in which both flanks are in contact
-    both_push: float  #: fraction of the ticks in which both flanks push
-    planes: int  #: largest number of planes that push
-    length: float  #: length of the path along the groove [m]
 
 
 def _probing(ticks: Ticks, phases: list[dict[str, Any]], friction: str = "friction/state") -> Probing:
@@ -190,30 +165,12 @@ def distances(geometry: Any, position: np.ndarray) -> np.ndarray:
     return np.array([geometry.planes(p).signed_distance.min(initial=np.inf) for p in position])
 
 
-def taps(run: Probing, distance: np.ndarray) -> list[Tap]:
+def taps(run: Probing, distance: np.ndarray) -> list[CuspTap]:
     """Measures each tap; `distance` is that of the true tool from the tooth (n,) [m]."""
-    found = []
-    for phase in run.phases:
-        if not phase["name"].endswith("let go") or "tap" not in phase["name"]:
-            continue
-        part = run.part(phase["start"] - 0.01, phase["end"])
-        inside = np.flatnonzero(distance[part] < 0.0)
-        if not len(inside):
-            continue
-        touch = part.start + int(inside[0])
-        speed = float(-run.velocity[touch - 1, 2])
-        push, depth = float(np.linalg.norm(run.force[part], axis=1).max()), float(-distance[part].min())
-        found.append(
-            Tap(
-                name=phase["name"].split(",")[0],
-                speed=speed,
-                peak_force=push,
-                penetration=depth,
-                stiffness=push / depth,
-                rebound=float(run.velocity[touch : part.stop, 2].max()),
-            )
-        )
-    return found
+    ends = [phase for phase in run.phases if phase["name"].endswith("let go") and "tap" in phase["name"]]
+    parts = [(phase["name"].split(",")[0], run.part(phase["start"] - 0.01, phase["end"])) for phase in ends]
+    found = [measure_tap(run.velocity, run.force, distance, part, name) for name, part in parts]
+    return [tap for tap in found if tap is not None]
 
 
 def groove(run: Probing, distance: np.ndarray, radius: float) -> dict[str, InGroove]:
@@ -223,22 +180,9 @@ def groove(run: Probing, distance: np.ndarray, radius: float) -> dict[str, InGro
         part = run.span(name, SETTLED)
         if part.stop - part.start < 10:
             continue
-        p, touching, pushing = run.position[part], run.contact[part], run.push[part] > 0.0
-        numbers[name] = InGroove(
-            sideways=float(np.abs(p[:, 1]).max()),
-            depth=float(-distance[part].min()),
-            height=float(np.abs(p[:, 2] - groove_height(p[:, 0], radius)).max()),
-            both_flanks=_both(touching),
-            both_push=_both(pushing),
-            planes=int(pushing.sum(axis=1).max()),
-            length=float(np.ptp(p[:, 0])),
-        )
+        signals = run.position[part], distance[part], run.contact[part], run.push[part] > 0.0
+        numbers[name] = measure_groove(*signals, radius)
     return numbers
-
-
-def _both(flags: np.ndarray) -> float:
-    """Computes the fraction of rows with flags (n, 4) of cusps on both sides of the groove."""
-    return float((flags[:, LEFT].any(axis=1) & flags[:, ~LEFT].any(axis=1)).mean())
 
 
 def jerk(run: Probing) -> float:
