@@ -90,10 +90,11 @@ class DisplayRun(PhasedRun, Generic[_Mechanism]):
         keep = {names[0]: obeys, names[2]: ~led}
         ticks = bag.ticks(NAMESPACE, *names, shift={names[2]: 1 + delay}, keep=keep)
         device, truth, due = (ticks[name] for name in names)
+        mechanism: Any = mechanism_of(node)  # of the class that the caller names
         frames = RecordedFrames(node["frame_position"], node["frame_orientation"], node["tool_orientation"])
         return cls(
             **phased(ticks, bag),
-            mechanism=mechanism_of(node),
+            mechanism=mechanism,
             measured=frames.path(device["tool_pose"], device["tool_twist"]),
             true=frames.path(truth["tool_pose"], truth["tool_twist"]),
             reference=frames.path(due["pose"], due["twist"]),
