@@ -11,6 +11,7 @@ from mpl_toolkits.mplot3d import Axes3D
 
 from admittance_constraints import DiskOnSphere
 from admittance_constraints.mechanisms.disk_on_sphere import SphereDeviation
+from haptic_bags.bags import Bag
 from haptic_experiments.kit.display import (
     COUNTS,
     IMPEDANCE_LIMIT,
@@ -21,7 +22,7 @@ from haptic_experiments.kit.display import (
     signal_panel,
 )
 from haptic_experiments.kit.figures import Panel, panels
-from haptic_experiments.kit.results import AFTER_DATA, Claims
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 from haptic_experiments.kit.signals import Spread
 
 LARGE_FORCE = 15.0  #: force along the normal that counts as large [N]
@@ -77,6 +78,11 @@ def measure(run: DisplayRun[DiskOnSphere]) -> Numbers:
         radial_under_force=Spread.of(measured.radial[pushed]) if pushed.any() else None,
         radial_without_force=Spread.of(measured.radial[free]) if free.any() else None,
     )
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
+    return display_report(bags, DiskOnSphere, measure, _claims, _figure, _CAPTION)
 
 
 def _claims(claims: Claims, n: Numbers) -> None:
@@ -156,6 +162,3 @@ def _draw_sphere(axes: Axes3D, run: DisplayRun[DiskOnSphere]) -> None:
     axes.set(title="the disk every second (Fig. 10)")
     axes.set_aspect("equal")
     axes.view_init(elev=50)
-
-
-analyse = partial(display_report, kind=DiskOnSphere, measure=measure, claim=_claims, draw=_figure, caption=_CAPTION)

@@ -151,16 +151,15 @@ def _claim_energy(claims: Claims, columns: dict[str, ColumnLoops]) -> None:
 
 def _claim_memory(claims: Claims, column: ColumnLoops | None) -> None:
     text = "Return-point memory: a minor loop closes, and the outer branch goes on as if it had not been."
-    minor = [loop for loop in column.loops if loop.minor] if column else []
-    if column is None or not minor:
-        claims.say(text, unless="no minor loop in this run")
-        return
-    worst = max(minor, key=lambda loop: abs(loop.closure))
-    about = (
-        f"the minor loop of ±{1e3 * worst.amplitude:.3g} mm around {1e3 * worst.centre:.2g} mm takes "
-        f"{1e3 * worst.energy:.3g} mJ; change of the force over it:"
-    )
-    claims.below(text, abs(worst.closure), _AGREEMENT * column.sliding_force, "N", about=about)
+    minor = [(loop, column.sliding_force) for loop in column.loops if loop.minor] if column else []
+    farthest = max(minor, key=lambda found: abs(found[0].closure), default=None)
+    if worst := claims.reached(text, farthest, unless="no minor loop in this run"):
+        loop, force = worst
+        about = (
+            f"the minor loop of ±{1e3 * loop.amplitude:.3g} mm around {1e3 * loop.centre:.2g} mm takes "
+            f"{1e3 * loop.energy:.3g} mJ; change of the force over it:"
+        )
+        claims.below(text, abs(loop.closure), _AGREEMENT * force, "N", about=about)
 
 
 def _assess_rate(column: ColumnLoops) -> Verdict:

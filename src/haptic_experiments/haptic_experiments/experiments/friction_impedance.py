@@ -106,14 +106,13 @@ def _claims(runs: list[RunNumbers], friction: dict[str, Any], count: float, coun
 def _claim_drift(claims: Claims, result: RunNumbers, force: float, count: float) -> None:
     text = f"Below F = {force:g} N the joystick stays where it is, without drift (Fig. 20, b); {result.delay}."
     rests = [rest for rest in result.rests if rest.largest_force < force]
-    if worst := max(rests, key=lambda rest: rest.drift, default=None):
+    farthest = max(rests, key=lambda rest: rest.drift, default=None)
+    if worst := claims.reached(text, farthest, unless="no rest below F long enough"):
         about = (
             f"largest drift of {len(rests)} rests with tremor, of the true position in {worst.length:.1f} s, "
             f"under forces up to {max(rest.largest_force for rest in rests):.2f} N, limited by one encoder count:"
         )
         claims.below(text, worst.drift, count, "m", about=about)
-    else:
-        claims.say(text, unless="no rest below F long enough")
 
 
 def _claim_chatter(claims: Claims, result: RunNumbers, count_force: float) -> None:

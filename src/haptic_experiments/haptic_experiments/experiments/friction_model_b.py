@@ -117,19 +117,17 @@ def _claims(claims: Claims, originals: list[Ramp], alternatives: list[Ramp]) -> 
 
 def _claim_original(claims: Claims, cases: list[Ramp]) -> None:
     text = "The stiffness of model B is not limited: its force neither vibrates nor grows (Fig. 13, left)."
-    if not cases:
-        missing = "Coulomb friction, critical damping or more, and a ramp that makes it slide"
-        claims.say(text, unless=f"no run of model {_ORIGINAL} with {missing}")
-        return
-    worst = max(cases, key=lambda case: case.deviation / case.force_step)
-    claims.say(
-        text,
-        f"{len(cases)} cases up to T^2 K/M = {max(case.element.ratio for case in cases):.3g}: at most "
-        f"{worst.deviation:.3f} N from the continuous motion ({worst.element.words}; before it slides the force rises "
-        f"by {worst.force_step:.3f} N a step, the limit), second differences at most "
-        f"{max(case.roughness_ratio for case in cases):.2f} times those of that motion (limit {_VIBRATING:g})",
-        all(case.deviation < case.force_step and not case.vibrates for case in cases),
-    )
+    missing = "Coulomb friction, critical damping or more, and a ramp that makes it slide"
+    farthest = max(cases, key=lambda case: case.deviation / case.force_step, default=None)
+    if worst := claims.reached(text, farthest, unless=f"no run of model {_ORIGINAL} with {missing}"):
+        claims.say(
+            text,
+            f"{len(cases)} cases up to T^2 K/M = {max(case.element.ratio for case in cases):.3g}: at most "
+            f"{worst.deviation:.3f} N from the continuous motion ({worst.element.words}; before it slides the force "
+            f"rises by {worst.force_step:.3f} N a step, the limit), second differences at most "
+            f"{max(case.roughness_ratio for case in cases):.2f} times those of that motion (limit {_VIBRATING:g})",
+            all(case.deviation < case.force_step and not case.vibrates for case in cases),
+        )
 
 
 def _claim_alternative(claims: Claims, cases: list[Ramp]) -> None:

@@ -113,20 +113,18 @@ def _claims(claims: Claims, originals: list[Stop], alternatives: list[Stop]) -> 
 
 def _claim_original(claims: Claims, cases: list[Stop]) -> None:
     text = "The stiffness of model D is not limited: it comes to rest without oscillation (Fig. 14, left)."
-    if not cases:
-        missing = "Coulomb friction, critical damping, a start velocity and no force until it rests"
-        claims.say(text, unless=f"no run of model {_ORIGINAL} with {missing}")
-        return
-    worst = max(cases, key=lambda case: case.deviation / case.velocity_step)
-    claims.say(
-        text,
-        f"{len(cases)} cases up to T^2 K/M = {max(case.element.ratio for case in cases):.3g}: at most "
-        f"{max(case.sign_changes for case in cases)} change of sign each (1 is the spring's pull back), at the end at "
-        f"most {max(case.left for case in cases):.1e} of it left (limit {_AT_REST:g}); at most "
-        f"{1e3 * worst.deviation:.2f} mm/s from the continuous motion ({worst.element.words}; limit T F/M = "
-        f"{1e3 * worst.velocity_step:g} mm/s)",
-        all(case.sign_changes <= 1 and case.rests and case.deviation < case.velocity_step for case in cases),
-    )
+    missing = "Coulomb friction, critical damping, a start velocity and no force until it rests"
+    farthest = max(cases, key=lambda case: case.deviation / case.velocity_step, default=None)
+    if worst := claims.reached(text, farthest, unless=f"no run of model {_ORIGINAL} with {missing}"):
+        claims.say(
+            text,
+            f"{len(cases)} cases up to T^2 K/M = {max(case.element.ratio for case in cases):.3g}: at most "
+            f"{max(case.sign_changes for case in cases)} change of sign each (1 is the spring's pull back), at the end "
+            f"at most {max(case.left for case in cases):.1e} of it left (limit {_AT_REST:g}); at most "
+            f"{1e3 * worst.deviation:.2f} mm/s from the continuous motion ({worst.element.words}; limit T F/M = "
+            f"{1e3 * worst.velocity_step:g} mm/s)",
+            all(case.sign_changes <= 1 and case.rests and case.deviation < case.velocity_step for case in cases),
+        )
 
 
 def _claim_vibration(claims: Claims, cases: list[Stop]) -> None:

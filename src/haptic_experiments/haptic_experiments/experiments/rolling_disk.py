@@ -11,6 +11,7 @@ from mpl_toolkits.mplot3d import Axes3D
 
 from admittance_constraints import RollingDisk
 from admittance_constraints.mechanisms.rolling_disk import Parking, RollingMotion
+from haptic_bags.bags import Bag
 from haptic_experiments.kit.display import (
     COUNTS,
     IMPEDANCE_LIMIT,
@@ -21,7 +22,7 @@ from haptic_experiments.kit.display import (
     signal_panel,
 )
 from haptic_experiments.kit.figures import Panel, panels
-from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims
+from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report
 from haptic_experiments.kit.signals import Spread, largest, rms
 
 EPSILON = 1e-3  #: epsilon of Fig. 9D [m/s]
@@ -145,6 +146,11 @@ def _displaced(run: DisplayRun[RollingDisk], flags: np.ndarray, along: np.ndarra
     return Pushed(largest(run.wrench[flags, :3] @ along), *(largest((p - p[0]) @ along) for p in positions))
 
 
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
+    return display_report(bags, RollingDisk, measure, _claims, _figure, _CAPTION)
+
+
 def _claims(claims: Claims, n: Numbers) -> None:
     height, upright, lean = n.height, n.upright, n.lean
     pressed = "nothing presses on the disk"
@@ -243,6 +249,3 @@ def _draw_path(axes: Axes3D, run: DisplayRun[RollingDisk]) -> None:
     axes.view_init(elev=35, azim=-65)
     edges = [np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())]
     axes.set_box_aspect(edges, zoom=1.25)
-
-
-analyse = partial(display_report, kind=RollingDisk, measure=measure, claim=_claims, draw=_figure, caption=_CAPTION)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from haptic_bags.bags import Bag
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import Claims, key
+from haptic_experiments.kit.results import Claims, Report, key
 from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
 
 STIFF = 2e4  #: least stiffness that a step of the hand's force meets [N/m]
@@ -38,6 +38,11 @@ class Numbers(WallNumbers):
 def measure(run: WallRun) -> Numbers:
     """Measures one run."""
     return Numbers(**vars(wall_numbers(run)), slides=slides(run))
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Makes the report of one or more bags of the experiment."""
+    return tau.wall_report(bags, measure, _claims, _figure, _CAPTION)
 
 
 def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
@@ -115,6 +120,3 @@ def _figure(runs: dict[str, WallRun]) -> Figure:
     )
     ratios = {"height_ratios": (3, 3, 2, 4), "width_ratios": (0.5, 0.5, 1.0, 1.0)}
     return panels(*rows, zooms, left=path, size=(14, 11), **ratios)
-
-
-analyse = partial(tau.wall_report, measure=measure, claim=_claims, figure=_figure, caption=_CAPTION)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import Axes3D
 
+from haptic_bags.bags import Bag
 from haptic_experiments.experiments.tau_angled_wall import Numbers, measure
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import Curve, Panel
-from haptic_experiments.kit.results import Claims
+from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.wall_run import WallRun
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Makes the report of one or more bags of the experiment."""
+    return tau.wall_report(bags, measure, _claims, _figure, _CAPTION)
 
 
 def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
@@ -84,6 +88,3 @@ def _draw_path(axes: Axes3D, run: WallRun) -> None:
         axes.plot_surface(*(1e3 * plane), alpha=0.15, color="0.5")
     axes.set(xlabel="x (mm)", ylabel="y (mm)", zlabel="z (mm)", title="path of the tool")
     axes.view_init(elev=25, azim=40)
-
-
-analyse = partial(tau.wall_report, measure=measure, claim=_claims, figure=_figure, caption=_CAPTION)

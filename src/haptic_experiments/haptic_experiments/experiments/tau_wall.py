@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from matplotlib.figure import Figure
 
+from haptic_bags.bags import Bag
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import panels
-from haptic_experiments.kit.results import Claims
+from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
 
 #: least stiffness that a step of the hand's force meets [N/m]; the links of a real device would yield above about this
 STIFF = 2e4
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Makes the report of one or more bags of the experiment."""
+    return tau.wall_report(bags, wall_numbers, _claims, _figure, _CAPTION)
 
 
 def _claims(claims: Claims, run: WallRun, n: WallNumbers) -> None:
@@ -37,6 +41,3 @@ def _figure(runs: dict[str, WallRun]) -> Figure:
     ]
     rows = (tau.depth_panel(runs), tau.force_panel(runs), tau.effort_panel(runs))
     return panels(*rows, zooms, size=(13, 12), height_ratios=(3, 3, 2, 4))
-
-
-analyse = partial(tau.wall_report, measure=wall_numbers, claim=_claims, figure=_figure, caption=_CAPTION)

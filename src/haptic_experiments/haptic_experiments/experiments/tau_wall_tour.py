@@ -10,12 +10,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from haptic_bags.bags import Bag
 from haptic_experiments.experiments.tau_angled_wall import Numbers as SlideNumbers
 from haptic_experiments.experiments.tau_angled_wall import measure as measure_slides
 from haptic_experiments.experiments.tau_angled_wall import slide_claim
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import Claims
+from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.wall_run import WallRun
 from tau_wall_control.simulation import border_jumps
 from tau_wall_control.simulation.border_jumps import WINDOW, Borders
@@ -35,6 +36,11 @@ class Numbers(SlideNumbers):
 def measure(run: WallRun) -> Numbers:
     """Measures one run."""
     return Numbers(**vars(measure_slides(run)), borders=borders(run))
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Makes the report of one or more bags of the experiment."""
+    return tau.wall_report(bags, measure, _claims, _figure, _CAPTION)
 
 
 def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
@@ -125,6 +131,3 @@ def _draw_subspaces(run: WallRun, axes: Axes) -> None:
     for edge in (-12.5, 12.5):
         axes.axvline(edge, color="0.5", linewidth=0.8, linestyle="--")
         axes.axhline(edge, color="0.5", linewidth=0.8, linestyle="--")
-
-
-analyse = partial(tau.wall_report, measure=measure, claim=_claims, figure=_figure, caption=_CAPTION)

@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from admittance_constraints import TwoLinkOnCircle
 from admittance_constraints.mechanisms import two_link_on_circle
 from admittance_constraints.mechanisms.two_link_on_circle import CircleMotion
+from haptic_bags.bags import Bag
 from haptic_experiments.kit.display import DisplayNumbers, DisplayRun, display_report
 from haptic_experiments.kit.figures import Curve, Panel, panels, shade
-from haptic_experiments.kit.results import AFTER_DATA, Claims, Verdict, key
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report, Verdict, key
 from haptic_experiments.kit.signals import Spread, largest
 from haptic_files.moved_modules import renamed
 
@@ -170,6 +171,11 @@ def _changes(values: np.ndarray) -> np.ndarray:
     return places[1:][signs[1:] != signs[:-1]]
 
 
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
+    return display_report(bags, TwoLinkOnCircle, measure, _claims, _figure, _CAPTION)
+
+
 def _claims(claims: Claims, n: Numbers) -> None:
     text = "Once released, the kinetic energy falls monotonically, although the speed rises at times (Fig. 12A, B)."
     if free := claims.reached(text, n.released, unless=_NO_RELEASE):
@@ -293,6 +299,3 @@ def _figure(run: DisplayRun[TwoLinkOnCircle]) -> Figure:
               extra=partial(_draw_distance, run=run, s=s)),
         size=(11, 11), sharex=True,
     )  # fmt: skip
-
-
-analyse = partial(display_report, kind=TwoLinkOnCircle, measure=measure, claim=_claims, draw=_figure, caption=_CAPTION)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from convex_contact.scenes import tooth
 from convex_contact.scenes.tooth import CUSPS, CuspTap, InGroove, measure_groove, measure_tap
 from haptic_bags.bags import Bag
 from haptic_bags.ticks import Ticks
@@ -26,7 +27,7 @@ from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.commanded_forces import limited_forces
 from tau_wall_control.walls.factory import make_device
 
-__getattr__ = renamed(__name__, {"Tap": "convex_contact.scenes.tooth:CuspTap"})
+__getattr__ = renamed(__name__, {"Tap": f"{tooth.__name__}:CuspTap", "LEFT": f"{tooth.__name__}:LEFT"})
 SETTLED = 0.2  #: time from the beginning of a phase until the tool has settled in the groove [s]
 TREMOR = 15.0  #: largest frequency of the hand's tremor [Hz]
 #: topics that make a `Probing`

@@ -39,10 +39,12 @@ from haptic_experiments import graph
 from haptic_experiments.graph import Graph, GraphRun
 from haptic_experiments.graph_steps import Inputs, Step, WallStep
 from haptic_files import with_entries
+from haptic_files.moved_modules import renamed
 from haptic_launch.launch_nodes import LaunchedNode
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.rotations import rotation_from_quaternion
 
+__getattr__ = renamed(__name__, {"Part": "convex_contact.scenes.held_tool:ContactPart"})
 #: contact of the tool with a body in the implicit step [N/m], [s/m]; the stiffness is that of the rendered walls
 REFERENCE_STIFFNESS, REFERENCE_DISSIPATION = 4e4, 20.0
 #: topics that make a `Touch`
