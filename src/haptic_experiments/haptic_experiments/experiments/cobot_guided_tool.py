@@ -60,9 +60,6 @@ class RunNumbers(ComposedNumbers):
     against_implicit: Difference  #: difference from one implicit step
 
 
-# --- report -------------------------------------------------------------------------------------------------------
-
-
 def analyse(bags: dict[str, Bag]) -> Report:
     """Computes metrics, claims and figure of one or more bags of the experiment."""
     numbers: dict[str, RunNumbers] = {}

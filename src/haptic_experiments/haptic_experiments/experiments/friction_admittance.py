@@ -54,9 +54,6 @@ def encoder_count(case: Case) -> float | None:
     return None if case.device is None else case.device.tool_resolution
 
 
-# ---- claims ---------------------------------------------------------------------------------------
-
-
 def _claims(case: Case, runs: list[RunNumbers], count: float | None) -> Claims:
     """Makes the claims about a mass that slides by model A."""
     claims = Claims()
@@ -189,8 +186,6 @@ def _claim_compensations(claims: Claims, runs: list[RunNumbers]) -> None:
                 share < _COMPENSATED_SHARE and joints.tracking_rms < bare.tracking_rms,
             )
 
-
-# ---- figure ---------------------------------------------------------------------------------------
 
 _CAPTION = (
     "Top left: measured path (grey) and the measured force h every 0.02 s (thin lines), as in Fig. 16. Top right: "

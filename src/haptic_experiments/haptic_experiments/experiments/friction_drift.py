@@ -49,8 +49,6 @@ def analyse(bags: dict[str, Bag]) -> Report:
     )
 
 
-# Claims
-
 Results = dict[str, ModelNumbers]  # by label of the column
 _NO_MODEL = "the run does not have the model"
 
@@ -207,8 +205,6 @@ def _oscillation(run: RunNumbers, found: Results, damped: Results) -> Verdict:
     words = f"speed left from {half:.3g} s on, after a stop: {'; '.join(parts)} (limit {_CREEP:g} m/s)"
     return words, any(r.motion.largest_speed > _CREEP and r.motion.velocity_sign_changes > 0 for r in found.values())
 
-
-# Figure
 
 _CAPTION = (
     "Top left: position of the masses over time, averaged over 0.1 s, of the models that drift by more than 1 mm; top "

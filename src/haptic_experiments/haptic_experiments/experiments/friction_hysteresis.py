@@ -85,8 +85,6 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return Report(numbers, _claims(run, names, known), lambda: _figure(run, x, names, known), _CAPTION, parameters)
 
 
-# Claims
-
 _NOTE = "not reached in this run"
 _MISSING = "no closed loop of such elements in this run"
 
@@ -176,8 +174,6 @@ def _assess_rate(column: ColumnLoops) -> Verdict:
     words += f"; the formula within {100 * error:.2g} %{_LIMIT}" if errors else "; no constant speed, no closed form"
     return words, spread > error and error < _AGREEMENT if errors else None
 
-
-# Figure
 
 _CAPTION = (
     "Top left: displacement of the free end. Top right and middle left: force over displacement of elements without "

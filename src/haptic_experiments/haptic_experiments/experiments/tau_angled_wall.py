@@ -13,19 +13,17 @@ from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report, key
 from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
+from tau_wall_control.simulation import recorded_contacts
+from tau_wall_control.simulation.recorded_contacts import measure_slide
 
 STIFF = 2e4  #: least stiffness that a step of the hand's force meets [N/m]
 
 
 @dataclass(frozen=True)
-class Slide:
-    """A slide along the walls, after its first 0.1 s; NaN where a number does not apply."""
+class Slide(recorded_contacts.Slide):
+    """A slide along the walls; its displacement has another name in metrics.json."""
 
-    name: str  #: name of the phase
     displacement: float = field(metadata=key("way"))  #: displacement of the tool, from the beginning on [m]
-    penetration: float  #: largest depth [m]
-    contact: float  #: fraction of the ticks in contact
-    friction: float  #: mean of the walls' force against the motion, over their push
 
 
 @dataclass(frozen=True)
@@ -55,26 +53,8 @@ def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
 
 def slides(run: WallRun) -> list[Slide]:
     """Measures each slide."""
-    result = []
-    for phase, part in run.parts("slide"):
-        late = slice(part.start + round(0.1 / run.period), part.stop)
-        velocity = run.velocity[late]
-        speed = np.linalg.norm(velocity, axis=1)
-        moves = speed > 0.5 * speed.max()
-        along = velocity[moves] / speed[moves, None]
-        against = -np.sum(run.wrench[late][moves] * along, axis=1).mean()
-        push = run.force[late][moves].clip(min=0.0).sum(axis=1).mean()
-        touched = run.in_contact[part].any(axis=0)
-        result.append(
-            Slide(
-                name=phase["name"],
-                displacement=float(np.linalg.norm(run.position[part.stop - 1] - run.position[part.start])),
-                penetration=float(run.depth[late][:, touched].max()) if touched.any() else math.nan,
-                contact=float(run.in_contact[late][:, touched].any(axis=1).mean()) if touched.any() else 0.0,
-                friction=float(against / push) if push > 0.0 else math.nan,
-            )
-        )
-    return result
+    found = [measure_slide(run, part, phase["name"], run.period) for phase, part in run.parts("slide")]
+    return [Slide(**vars(slide)) for slide in found]
 
 
 def slide_claim(claims: Claims, run: WallRun, all_slides: list[Slide]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from convex_contact import World
-from convex_contact.simulation.convergence import convergence_order, position_errors
+from convex_contact.simulation.convergence import ConvergenceStudy
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
@@ -235,9 +235,6 @@ def report_of(
     return Report(metrics, claims, figure, caption, {"contact": next(iter(runs.values())).parameters})
 
 
-# ---- claims ---------------------------------------------------------------------------------------------------------
-
-
 def compared(
     claims: Claims,
     text: str,
@@ -275,37 +272,18 @@ def compared(
     claims.say(text, f"{words}; limit of the differences {limits}", met if judged else None, unless=unless)
 
 
-# ---- studies and figures ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Convergence:
-    """Position errors of a body over the time step of the simulation."""
-
-    errors: dict[str, dict[float, float]]  #: position errors [m] by approximation and time step [s]
-    orders: dict[str, float]  #: orders of convergence by approximation
+class Convergence(ConvergenceStudy):
+    """Position errors of a body over the time step of the simulation, with the claims about them."""
 
     @classmethod
     def of(cls, world: Callable[[], World], body: str, **study: Any) -> Convergence:
-        """Simulates a world with all approximations.
-
-        Args:
-            world: Makes the world.
-            body: Name of the body.
-            **study: Reference, time steps and length, see `position_errors`.
-        """
-        errors = position_errors(lambda *_: world(), body, approximations=tuple(STYLES), **study)
-        return cls(errors, {name: convergence_order(of) for name, of in errors.items()})
+        """Simulates a world with all approximations; the arguments are those of `ConvergenceStudy.of`."""
+        return cls(**vars(ConvergenceStudy.simulated(lambda *_: world(), body, approximations=tuple(STYLES), **study)))
 
     def compare_lagged(self, claims: Claims, text: str, expected: Mapping[float, float], relative: float) -> None:
         """Adds the claim that the errors of Lagged [m] by time step [s] are those expected, as in `compared`."""
         found = {f"{period:g} s": self.errors["lagged"][period] for period in expected}
         compared(claims, text, found, {f"{period:g} s": e for period, e in expected.items()}, relative=relative)
-
-    @property
-    def is_first_order(self) -> bool:
-        """Lagged and Similar converge with an order of 1 within 0.15."""
-        return all(abs(self.orders[name] - 1.0) < 0.15 for name in ("lagged", "similar"))
 
 
 def curve(name: str, approximation: str, x: np.ndarray, y: np.ndarray, **style: Any) -> Curve:

@@ -24,9 +24,6 @@ STATIC = 5.5e-5  #: depth that may be left under a push: five counts of 11 µm [
 PULL = 0.05  #: largest pull towards a wall, by the weight's error at the rounded, measured pose [N]
 
 
-# ---- the report -------------------------------------------------------------------------------------
-
-
 def wall_report(
     bags: Mapping[str, Bag],
     measure: Callable[[WallRun], _Numbers],
@@ -109,8 +106,6 @@ def time_claim(claims: Claims, runs: Mapping[str, WallRun]) -> None:
     text = f"The node's control step takes less than {1e6 * STEP_LIMIT:g} µs in 99 % of the ticks."
     claims.all_below(text, {f"{name} [µs]": (1e6 * step, 1e6 * STEP_LIMIT) for name, step in steps.items()})
 
-
-# ---- panels -----------------------------------------------------------------------------------------
 
 _LEGEND = {"loc": "upper right"}
 _SURFACE: dict[str, Any] = {"color": "black", "linewidth": 0.5}  #: the wall's surface in a panel of distances

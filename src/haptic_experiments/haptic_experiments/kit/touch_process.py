@@ -36,7 +36,7 @@ from haptic_core.parameters import entry_values
 from haptic_devices.motions.spatial import GRIP
 from haptic_devices.tau.apparent_inertia import apparent_inertia
 from haptic_experiments import graph
-from haptic_experiments.graph import Graph, GraphRun
+from haptic_experiments.graph import Graph
 from haptic_experiments.graph_steps import Inputs, Step, WallStep
 from haptic_files import with_entries
 from haptic_files.moved_modules import renamed
@@ -234,19 +234,15 @@ class TouchScene:
         trial.activate()
         step = ImplicitTouchStep(loop.device, trial, self._contact, self._friction)
         done = Graph(loop, {"tool": step}, self.period).run(ticks or self.ticks)
-        return _implicit_touch(done)
+        truth, rows = done.columns["truth"], dict(done.columns["tool"])
+        push, friction, cut = np.cumsum(rows.pop("work"), axis=0).T
+        rows |= {"normal_work": push, "friction_work": friction, "cut_work": cut}
+        return Touch(truth["tool_pose"][:, :3], truth["tool_twist"][:, :3], **rows, step_time=done.step_time())
 
 
 def _as_fixed(planes: Any) -> Any:
     """Makes planes of bodies that do not yield."""
     return planes._replace(inverse_mass=np.zeros(len(planes.key)))
-
-
-def _implicit_touch(done: GraphRun) -> Touch:
-    truth, rows = done.columns["truth"], dict(done.columns["tool"])
-    push, friction, cut = np.cumsum(rows.pop("work"), axis=0).T
-    motion = truth["tool_pose"][:, :3], truth["tool_twist"][:, :3]
-    return Touch(*motion, **rows, normal_work=push, friction_work=friction, cut_work=cut, step_time=done.step_time())
 
 
 class ImplicitTouchStep(Step):

@@ -94,9 +94,6 @@ def imbalance(ticks: Ticks, touch: Touch, masses: np.ndarray, frame: np.ndarray)
     return wrong
 
 
-# ---- measures -----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Difference:
     """Largest distance of tools and of bodies [m], and of pushes and of frictions [N]."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,7 +51,8 @@ class WallRun(WallMotion, PhasedRun):
             HapticError: There are fewer than two such ticks, or the mechanism cannot be made here.
         """
         states = bag.topics[f"{NAMESPACE}/wall/state"]
-        same = np.logical_and.accumulate([_same(states, i) for i in range(len(states["tick"]))])
+        walls = [(states["point"][i], states["normal"][i]) for i in range(len(states["tick"]))]
+        same = np.logical_and.accumulate([all(map(np.array_equal, wall, walls[0])) for wall in walls])
         topics = ("device_state", "simulation_state", "wall/state")
         ticks = bag.ticks(NAMESPACE, *topics, keep={"wall/state": same})
         device, truth, wall = (ticks[topic] for topic in topics)
@@ -103,13 +103,6 @@ class WallRun(WallMotion, PhasedRun):
         reached = [phase for phase in self.phases if phase["kind"] == kind and phase["end"] <= end]
         found = [(phase, self.part(phase["start"], phase["end"])) for phase in reached]
         return [(phase, part) for phase, part in found if part.stop - part.start > 10]
-
-
-def _same(wall: Mapping[str, Any], i: int) -> bool:
-    return all(np.array_equal(wall[name][i], wall[name][0]) for name in ("point", "normal"))
-
-
-# ---- pushes, taps, releases -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

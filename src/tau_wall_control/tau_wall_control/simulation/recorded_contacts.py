@@ -221,3 +221,41 @@ def measure_release(run: WallMotion, part: slice, name: str, period: float) -> R
         pull=float(max(0.0, -run.force[part].min())),
         speed=float(-run.speed_in[part.stop - 1].min()),
     )
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A slide along the walls, after its first 0.1 s; NaN where a number does not apply.
+
+    Attributes:
+        name: name of the phase.
+        displacement: displacement of the tool, from the beginning on [m].
+        penetration: largest depth [m].
+        contact: fraction of the ticks in contact.
+        friction: mean of the walls' force against the motion, over their push.
+    """
+
+    name: str
+    displacement: float
+    penetration: float
+    contact: float
+    friction: float
+
+
+def measure_slide(run: WallMotion, part: slice, name: str, period: float) -> Slide:
+    """Measures a slide along the walls in a part of the ticks, which are a period [s] apart."""
+    late = slice(part.start + round(0.1 / period), part.stop)
+    velocity = run.velocity[late]
+    speed = np.linalg.norm(velocity, axis=1)
+    moves = speed > 0.5 * speed.max()
+    along = velocity[moves] / speed[moves, None]
+    against = -np.sum(run.wrench[late][moves] * along, axis=1).mean()
+    push = run.force[late][moves].clip(min=0.0).sum(axis=1).mean()
+    touched = run.in_contact[part].any(axis=0)
+    return Slide(
+        name=name,
+        displacement=float(np.linalg.norm(run.position[part.stop - 1] - run.position[part.start])),
+        penetration=float(run.depth[late][:, touched].max()) if touched.any() else math.nan,
+        contact=float(run.in_contact[late][:, touched].any(axis=1).mean()) if touched.any() else 0.0,
+        friction=float(against / push) if push > 0.0 else math.nan,
+    )
