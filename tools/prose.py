@@ -4,8 +4,9 @@
 
 Rules for every text: a sentence has at most 35 words; standard terms replace private words (`PRIVATE`); the description
 of an argument or attribute does not begin with a word of `FRAGMENTS`, which leaves it without a subject.
-Rules for the code that users read (`READ`): the docstring of a function begins with its verb, that of a class or
-property not with a word of `FRAGMENTS`; no name has a word of `PRIVATE_NAMES`.
+Rules for the code that users read (`READ`): the docstring of a function begins with its verb; that of a class or
+property, and the comment `#: ...` of a field or constant, not with a word of `FRAGMENTS`; no name has a word of
+`PRIVATE_NAMES`.
 The check prints `file:line: rule: text` for each finding and ends with 1 if there are any.
 """
 
@@ -80,11 +81,12 @@ _BREAKS = re.compile(r"\n\s*\n|\n\s*(?:[-*]|\d+\.) |\n *[\w*, ]+: |\n(?=#)|(?<=\
 
 
 class Text(NamedTuple):
-    """A piece of prose: its first line in the file, its words, and whether it is a docstring with a field per line."""
+    """A piece of prose."""
 
-    line: int
+    line: int  #: its first line in the file
     text: str
-    fields: bool = False
+    fields: bool = False  #: whether it is a docstring with a field per line
+    describes: bool = False  #: whether it is the comment `#: ...` of a field or of a constant
 
 
 def python_texts(source: str) -> Iterator[Text]:
@@ -97,18 +99,25 @@ def python_texts(source: str) -> Iterator[Text]:
             for part in ast.walk(node.exc):
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):
                     yield Text(part.lineno, part.value)
+    yield from _comments(source)
+
+
+def _comments(source: str) -> Iterator[Text]:
+    """Finds the comments of a module: blocks of lines, and those beside code."""
     block: list[str] = []
-    last = -1
+    last, ended, describes = -1, False, False
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             beside_code = bool(token.line[: token.start[1]].strip())
-            if (token.start[0] != last + 1 or beside_code) and block:
-                yield Text(last - len(block) + 1, "\n".join(block))
+            if (token.start[0] != last + 1 or beside_code or ended) and block:
+                yield Text(last - len(block) + 1, "\n".join(block), describes=describes)
                 block = []
+            if not block:
+                describes = token.string.startswith("#:")
             block.append(token.string.lstrip("#: "))
-            last = token.start[0]
+            last, ended = token.start[0], beside_code
     if block:
-        yield Text(last - len(block) + 1, "\n".join(block))
+        yield Text(last - len(block) + 1, "\n".join(block), describes=describes)
 
 
 def page_texts(source: str) -> Iterator[Text]:
@@ -157,7 +166,11 @@ def findings(text: Text) -> Iterator[tuple[int, str]]:
 
 
 def findings_of_code(source: str) -> Iterator[tuple[int, str]]:
-    """Finds docstrings without a verb or subject, and private names, in a module."""
+    """Finds docstrings without a verb or subject, fields and constants without subject, and private names."""
+    for text in _comments(source):
+        first = text.text.split(maxsplit=1)[0] if text.describes and text.text else ""
+        if first.lower() in FRAGMENTS:
+            yield text.line, f"field or constant without subject: {text.text.splitlines()[0][:40]} ..."
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue

@@ -19,6 +19,7 @@ from admittance_constraints import (
     contact_wrench,
     split_number,
 )
+from admittance_constraints.display.external import lightest_tool
 from haptic_friction import CoulombLaw, ModelC
 
 T = 1e-3
@@ -183,3 +184,9 @@ def test_a_tool_that_is_heavier_than_the_body_has_no_limit() -> None:
 def test_wrong_numbers_are_refused(numbers: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         split_number(**{"mass": 1.0, "stiffness": 1e4, "damping": 0.0, "period": T, **numbers})
+
+
+@pytest.mark.parametrize(("stiffness", "damping", "body"), [(5e4, 0.0, 0.15), (1e6, 30.0, math.inf)])
+def test_lightest_tool_is_at_the_limit_of_the_split(stiffness: float, damping: float, body: float) -> None:
+    mass = lightest_tool(stiffness, damping, T, body)
+    assert split_number(mass, stiffness, damping, T, body) == pytest.approx(SPLIT_LIMIT, rel=1e-12)

@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from admittance_constraints import DiskOnSphere, RollingDisk, TwoLinkOnCircle
+from admittance_constraints.mechanisms.rolling_disk import RollingMotion
 
 
 def rotations(x: np.ndarray) -> np.ndarray:
@@ -98,3 +99,15 @@ def test_beyond_the_links_reach_there_are_no_rates() -> None:
     x = np.array([[0.09, 0.0, 0.0], [0.095, 0.0, 0.0]])  # 0.30 and 0.305 m from the base
     q, rates = TwoLinkOnCircle().joint_motion(x, np.ones((2, 3)), np.ones((2, 2)))
     assert q[1, 1] == 0.0 and np.isnan(rates[1]).all()
+
+
+def test_parking_counts_what_is_rolled_and_what_slips_across_and_along() -> None:
+    n, period = 5, 0.1
+    flat, heading = np.zeros(n), np.full(n, np.pi / 2)  # along y
+    motion = RollingMotion(
+        flat, flat, heading, np.array([1.0, 1.0, -1.0, -1.0, 0.0]), flat, np.array([0, 0, 0.2, -0.2, 0])
+    )
+    position = np.column_stack((np.linspace(0.0, 0.3, n), np.linspace(0.0, 0.1, n), flat))
+    found = motion.parking(position, period, 0, n - 1)
+    assert (found.across, found.along) == pytest.approx((0.3, 0.1))
+    assert (found.rolled, found.slipped) == pytest.approx((0.4, 0.02))

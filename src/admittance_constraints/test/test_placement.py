@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from admittance_constraints import DisplayTransform
 from admittance_constraints.display.feedback import pose_difference
+from admittance_constraints.display.tool_path import RecordedFrames
 
 
 @pytest.fixture(params=range(5))
@@ -67,3 +68,19 @@ def test_the_difference_of_poses_is_that_of_scipy(angle: float) -> None:
         target = np.concatenate([p + way, sign * (turn * start).as_quat()])
         found = pose_difference(target, np.concatenate([p, start.as_quat()]))
         np.testing.assert_allclose(found, [*way, *(angle * axis)], atol=1e-14)  # of a product of unit quaternions
+
+
+def test_recorded_frames_are_those_of_single_poses() -> None:
+    rng = np.random.default_rng(3)
+    poses = np.column_stack((rng.normal(size=(5, 3)), Rotation.random(5, random_state=1).as_quat()))
+    twists, wrenches = rng.normal(size=(5, 6)), rng.normal(size=(5, 6))
+    turned, tool = (Rotation.from_rotvec(vector).as_quat() for vector in ([0.3, 0.2, -0.5], [0.0, 0.7, 0.0]))
+    own = (0.1, -0.2, 0.3), turned, tool
+    transform, frames = DisplayTransform(*own), RecordedFrames(*own)
+    path = frames.path(poses, twists)
+    for k, pose in enumerate(poses):
+        position, quaternion = transform.inside(pose)
+        np.testing.assert_allclose(path.position[k], position, atol=1e-14)
+        assert (path.rotation[k].inv() * Rotation.from_quat(quaternion)).magnitude() < 1e-14
+        np.testing.assert_allclose(transform.vector(np.hstack((path.velocity[k], path.angular_velocity[k]))), twists[k])
+        np.testing.assert_allclose(frames.wrench(wrenches)[k], transform.wrench(wrenches[k]))

@@ -25,6 +25,7 @@ from convex_contact.scenes.barrett_finger import (
     WORM_RADIUS,
     Finger,
     barrett_finger,
+    meshing_frequencies,
 )
 from convex_contact.scenes.gear_meshes import attach_mesh, ring
 
@@ -151,3 +152,8 @@ def test_every_number_of_the_finger_acts_and_wrong_ones_are_refused() -> None:
         barrett_finger(backlash=1.0)
     with pytest.raises(WorldError, match=r"^slices: "):
         barrett_finger(slices=4)
+
+
+def test_meshing_frequencies_count_the_teeth_that_pass() -> None:
+    found = meshing_frequencies(3.0)
+    assert found == {"worm": pytest.approx(3.0 * PINION_TEETH / PROXIMAL_TEETH), "pinion": 3.0 * PINION_TEETH}

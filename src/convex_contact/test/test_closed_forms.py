@@ -191,3 +191,10 @@ def test_a_wall_s_displacement_is_that_of_its_vertices() -> None:
     assert (np.diff(stations) > 0.0).all() and len(stations) > 2
     closing = np.abs(stations - stations.mean())
     assert caging(stations, closing[None])[0] > 0.0 > caging(stations, -closing[None])[0]
+
+
+def test_pressure_gap_of_a_sphere_is_its_depth_in_the_middle_and_zero_at_the_rim() -> None:
+    radius, depth = 0.05, 1e-3
+    rim = np.sqrt(radius**2 - (radius - depth) ** 2)
+    gap = closed_forms.pressure_gap_of_sphere(np.array([0.0, rim]), radius, depth)
+    np.testing.assert_allclose(gap, [depth, 0.0], rtol=1e-12, atol=1e-12 * depth)

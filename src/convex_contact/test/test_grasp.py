@@ -155,3 +155,11 @@ def test_what_is_impossible_is_named() -> None:
         with pytest.raises(WorldError, match=message):
             grasp(**numbers)
     assert [body.name for body in grasp(frequency=1.0).bodies][-1] == "rod"
+
+
+def test_hand_is_on_its_circle_within_the_elongation_of_its_spring() -> None:
+    scene = Grasp(frequency=2.0, circle_radius=0.03)
+    np.testing.assert_allclose(np.linalg.norm(scene.circle(np.linspace(0.0, 1.0, 9)), axis=1), 0.03, rtol=1e-12)
+    np.testing.assert_allclose(scene.circle(np.array([0.125]))[0], [0.0, 0.03], atol=1e-15)
+    acceleration = 0.03 * (4.0 * np.pi) ** 2
+    assert scene.elongation_limit(1e-2) == pytest.approx(4.0 * 5e-4 * 1e-4 * acceleration, rel=1e-6)

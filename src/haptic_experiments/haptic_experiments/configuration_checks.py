@@ -21,14 +21,11 @@ Parameters = Mapping[str, Any]
 
 
 class Reader(NamedTuple):
-    """Check of a node's parameters together.
+    """Check of a node's parameters together."""
 
-    Attributes:
-        read: function that raises ValueError or OSError where the node refuses its configuration.
-        linked: function that returns the names of the parameters beside texts that must fit others, for these values.
-    """
-
+    #: function that raises ValueError or OSError where the node refuses its configuration
     read: Callable[[Parameters], object]
+    #: function that returns the names of the parameters beside texts that must fit others, for these values
     linked: Callable[[Parameters], Collection[str]] = lambda _: ()
 
 

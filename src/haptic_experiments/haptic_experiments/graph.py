@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from haptic_bags.bags import Bag
 
 Columns = dict[str, np.ndarray]
-#: parameters of nodes, by name of the node
-Parameters = Mapping[str, Mapping[str, Any]]
+Parameters = Mapping[str, Mapping[str, Any]]  #: parameters of nodes, by name of the node
 
 _DEVICE = "haptic_devices/device_node"
 #: sensors' values that are kept, and their names in DeviceState and SimulationState
@@ -58,26 +57,18 @@ _READING = {
 
 @dataclass
 class Graph:
-    """Device and rendering steps of an experiment.
+    """Device and rendering steps of an experiment."""
 
-    Attributes:
-        loop: Loop of the device, at its tick.
-        steps: Rendering steps in the order of evaluation, by name.
-        period: T [s].
-        edges: Inputs of the steps.
-        length: Number of ticks of a whole run; None without an end.
-        lag: Ticks by which the delayed inputs of a step arrive later than one tick, by name of the step.
-        filters: Functions that change an output before the steps that take it, by source and kind.
-        times: Durations of the step's answers, by name of the step [s].
-    """
-
-    loop: TickLoop
-    steps: dict[str, Step]
-    period: float
-    edges: tuple[Edge, ...] = ()
-    length: int | None = None
+    loop: TickLoop  #: loop of the device, at its tick
+    steps: dict[str, Step]  #: rendering steps in the order of evaluation, by name
+    period: float  #: T [s]
+    edges: tuple[Edge, ...] = ()  #: inputs of the steps
+    length: int | None = None  #: number of ticks of a whole run; None without an end
+    #: ticks by which the delayed inputs of a step arrive later than one tick, by name of the step
     lag: Mapping[str, int] = field(default_factory=dict)
+    #: functions that change an output before the steps that take it, by source and kind
     filters: Mapping[tuple[str, str], Callable[[Any], Any]] = field(default_factory=dict)
+    #: durations of the step's answers, by name of the step [s]
     times: dict[str, list[float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -182,16 +173,12 @@ class Graph:
 
 @dataclass(frozen=True)
 class GraphRun:
-    """Result of a run.
+    """Result of a run."""
 
-    Attributes:
-        columns: One row a tick, rows of objects where their length varies: "device", its "truth" if it is simulated,
-            states of nodes by the node's name, others by the topic.
-        graph: At its end.
-    """
-
+    #: one row a tick, rows of objects where their length varies: "device", its "truth" if it is simulated, states of
+    #: nodes by the node's name, others by the topic
     columns: dict[str, Columns]
-    graph: Graph
+    graph: Graph  #: at its end
 
     @property
     def length(self) -> int:

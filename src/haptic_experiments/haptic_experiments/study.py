@@ -41,15 +41,13 @@ from haptic_files import listed
 from haptic_files.fast_yaml import load_yaml
 from haptic_launch.runner import INTERRUPTED, UsageError, new_run_directory, parse_arguments, run_facts
 
-#: entry points that are packages of studies
-ENTRY_POINTS = "haptic_studies"
+ENTRY_POINTS = "haptic_studies"  #: entry points that are packages of studies
 
 __all__ = ["ResultTable", "Results", "Study", "StudyReport", "Task", "load_study", "run_study", "study_names"]
 
 Results = dict[str, dict[str, np.ndarray]]
 
-#: longest time until a scheduler answers [s]
-PATIENCE = 10.0
+PATIENCE = 10.0  #: longest time until a scheduler answers [s]
 
 
 class Task(Protocol):
@@ -65,24 +63,17 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class Study:
-    """A study.
+    """A study."""
 
-    Attributes:
-        title: Title for readers.
-        paper: Paper and figures that it repeats.
-        summary: result of the study, in a sentence or two.
-        settings: Model of its arguments, with defaults and descriptions.
-        tasks: Function that makes the tasks by name from the settings. It may raise ValueError about the settings.
-        report: Function that makes the report from the settings, the results by name, and the run's directory.
-        workers: Default number of workers: 1 for tasks that disturb each other; None: one for each core.
-    """
-
-    title: str
-    paper: str
-    summary: str
-    settings: type[BaseModel]
+    title: str  #: title for readers
+    paper: str  #: paper and figures that it repeats
+    summary: str  #: result of the study, in a sentence or two
+    settings: type[BaseModel]  #: model of its arguments, with defaults and descriptions
+    #: function that makes the tasks by name from the settings. It may raise ValueError about the settings.
     tasks: Callable[[Any], Mapping[str, Task]]
+    #: function that makes the report from the settings, the results by name, and the run's directory
     report: Callable[[Any, Results, Path], StudyReport]
+    #: default number of workers: 1 for tasks that disturb each other; None: one for each core
     workers: int | None = None
 
 

@@ -16,27 +16,19 @@ from rich.table import Table
 from haptic_experiments.kit.results import Claim, ResultTable, plain
 from haptic_experiments.report import print_claims, render_page
 
-#: columns and rows of tables that are also printed
-WIDEST, LONGEST = 7, 15
+WIDEST, LONGEST = 7, 15  #: columns and rows of tables that are also printed
 
 
 @dataclass
 class StudyReport:
-    """Report of a study.
+    """Report of a study."""
 
-    Attributes:
-        metrics: Numbers for metrics.json; the same for any number of workers.
-        claims: Claims with verdicts.
-        figures: Figures with captions, by file name without suffix.
-        tables: Tables for the report and the terminal.
-        timings: Times that depend on the machine, for run.yaml [s].
-    """
-
-    metrics: dict[str, Any]
-    claims: list[Claim] = field(default_factory=list)
+    metrics: dict[str, Any]  #: numbers for metrics.json; the same for any number of workers
+    claims: list[Claim] = field(default_factory=list)  #: claims with verdicts
+    #: figures with captions, by file name without suffix
     figures: dict[str, tuple[Figure, str]] = field(default_factory=dict)
-    tables: list[ResultTable] = field(default_factory=list)
-    timings: dict[str, float] = field(default_factory=dict)
+    tables: list[ResultTable] = field(default_factory=list)  #: tables for the report and the terminal
+    timings: dict[str, float] = field(default_factory=dict)  #: times that depend on the machine, for run.yaml [s]
 
 
 def write(made: StudyReport, about: Any, settings: BaseModel, name: str, directory: Path) -> None:

@@ -12,10 +12,10 @@ from haptic_core.commands import POSITION, VELOCITY
 from haptic_core.commands import Motion as Command
 from haptic_core.errors import HapticError
 from haptic_devices.five_bar import FiveBar, FiveBarParameters, friction_analysis
+from haptic_devices.five_bar.force_analysis import curve, straight
 from haptic_experiments.experiments.friction_admittance import analyse
 from haptic_experiments.kit import manipulator
 from haptic_experiments.kit.manipulator import Motion, Run
-from haptic_experiments.kit.planar import radius_of_curvature
 
 
 def phase_of(run: Run, name: str) -> slice:
@@ -56,15 +56,6 @@ def test_a_bag_of_one_tick_is_refused_in_one_line() -> None:
         analyse({"bag": bag})
 
 
-def test_the_radius_of_a_path() -> None:
-    angle, time = np.linspace(0.0, 3.0, 3001), T * np.arange(3001)
-    circle = 0.04 * np.column_stack((np.cos(angle), np.sin(angle)))
-    inner = radius_of_curvature(np.gradient(circle, time, axis=0), time)[2:-2]
-    np.testing.assert_allclose(inner, 0.04, rtol=1e-6)  # finite differences over 1 mrad: its square
-    line = np.outer(angle, [0.5, 0.0])
-    assert np.isinf(radius_of_curvature(np.gradient(line, time, axis=0), time)).all()
-
-
 def test_smoothing_keeps_slow_signals_in_place_and_takes_fast_ones() -> None:
     time = T * np.arange(4000)
     slow, fast = np.sin(2 * np.pi * 2.0 * time), np.sin(2 * np.pi * 100.0 * time)
@@ -80,7 +71,7 @@ def test_smoothing_keeps_slow_signals_in_place_and_takes_fast_ones() -> None:
 
 
 def test_straight_motion_of_the_ideal_run() -> None:
-    found = manipulator.straight(Motion.of(ideal_run()), M, coulomb())
+    found = straight(Motion.of(ideal_run()), M, coulomb())
     assert found.samples > 1500  # of 2900 in a-b, b-c, c-d
     assert found.median_angle < 1e-3
     # what the filter makes of the corner of F v/|v| where the tool starts and stops, 0.1 s away
@@ -90,7 +81,7 @@ def test_straight_motion_of_the_ideal_run() -> None:
 
 @pytest.mark.parametrize("angle", [0.1, -0.3])
 def test_the_angle_of_straight_motion_is_that_between_force_and_velocity(angle: float) -> None:
-    found = manipulator.straight(Motion.of(replace(ideal_run(), force=turned(ideal_run().force, angle))), M, coulomb())
+    found = straight(Motion.of(replace(ideal_run(), force=turned(ideal_run().force, angle))), M, coulomb())
     assert found.median_angle == pytest.approx(abs(angle), abs=1e-3)
     assert found.p95_angle == pytest.approx(abs(angle), abs=0.01)
 
@@ -98,19 +89,19 @@ def test_the_angle_of_straight_motion_is_that_between_force_and_velocity(angle: 
 def test_a_heavier_mass_than_rendered_is_left_as_residual() -> None:
     motion = Motion.of(ideal_run())
     acceleration = np.sqrt(np.mean(np.sum(motion.acceleration[motion.straight] ** 2, axis=1)))
-    found = manipulator.straight(motion, M + 1.0, coulomb())
+    found = straight(motion, M + 1.0, coulomb())
     assert found.residual_rms == pytest.approx(acceleration, rel=0.02)
 
 
 def test_the_curve_s_force_is_slanted_by_the_centrifugal_force() -> None:
-    found = manipulator.curve(Motion.of(ideal_run()), M)
+    found = curve(Motion.of(ideal_run()), M)
     assert found.inward_share == 1.0 and found.samples > 1000
     assert found.mean_inward == pytest.approx(found.mean_expected, rel=0.01)
     part = phase_of(ideal_run(), "d-e")
     speed = np.linalg.norm(ideal_run().velocity[part], axis=1)
     assert found.largest_expected == pytest.approx(M * speed.max() ** 2 / 0.06, rel=0.05)  # the filter rounds it
     assert np.tan(found.median_slant) == pytest.approx(np.median(M * speed**2 / 0.06) / F, rel=0.2)
-    outside = manipulator.curve(Motion.of(replace(ideal_run(), force=F * Motion.of(ideal_run()).along)), M)
+    outside = curve(Motion.of(replace(ideal_run(), force=F * Motion.of(ideal_run()).along)), M)
     assert abs(outside.mean_inward) < 0.05
 
 
@@ -118,15 +109,15 @@ def test_the_measures_of_a_mirrored_run_are_the_same() -> None:
     flip = np.array([-1.0, 1.0])
     names = ("position", "velocity", "force", "intention", "target", "target_velocity", "measured")
     mirrored = replace(ideal_run(), **{name: flip * getattr(ideal_run(), name) for name in names})
-    found, expected = (manipulator.curve(Motion.of(run), M) for run in (mirrored, ideal_run()))
+    found, expected = (curve(Motion.of(run), M) for run in (mirrored, ideal_run()))
     assert vars(found) == pytest.approx(vars(expected))
 
 
 def test_letters_without_straight_parts_have_no_straight_motion() -> None:
     curved = replace(ideal_run(), phases=[p for p in ideal_run().phases if p["name"] == "d-e"])
-    assert manipulator.straight(Motion.of(curved), M, coulomb()) is None
+    assert straight(Motion.of(curved), M, coulomb()) is None
     resting = replace(ideal_run(), phases=[p for p in ideal_run().phases if p["kind"] == "rest"])
-    assert manipulator.curve(Motion.of(resting), M) is None
+    assert curve(Motion.of(resting), M) is None
 
 
 @pytest.mark.parametrize("drift", [0.0, 1e-6, -3e-5])

@@ -14,11 +14,12 @@ from admittance_runs import F, M, T, bag_of, drifting, five_bar, ideal_run, turn
 from haptic_bags.bags import Bag
 from haptic_devices.five_bar import friction_analysis
 from haptic_experiments.experiments import friction_admittance
-from haptic_experiments.experiments.friction_admittance import _assess_curve, analyse
+from haptic_experiments.experiments.friction_admittance import _claim_curve, analyse
 from haptic_experiments.kit import manipulator
 from haptic_experiments.kit.grip import Stability
 from haptic_experiments.kit.manipulator import Motion
 from haptic_experiments.kit.manipulator_case import Case
+from haptic_experiments.kit.results import Claims
 
 #: places of the claims in the report of one bag
 STRAIGHT, CURVE, REST, ISOTROPY, ANNIHILATION, MASS, MODEL_C, PARALLEL = range(8)
@@ -181,5 +182,6 @@ def test_the_report_with_its_map() -> None:
 def test_the_curve_needs_at_least_95_percent_of_its_samples(share: float, shown: bool) -> None:
     curve = SimpleNamespace(mean_inward=1.0, mean_expected=1.0, median_slant=0.1, inward_share=share)
     curve.largest_inward = curve.largest_expected = curve.difference_rms = 1.0
-    measured, verdict = _assess_curve(cast("Any", curve))
-    assert verdict is shown and "(at least 95 %)" in measured
+    claims = Claims()
+    _claim_curve(claims, cast("Any", [SimpleNamespace(curve=curve)]))
+    assert claims[0].shown is shown and "(at least 95 %)" in claims[0].measured

@@ -12,6 +12,7 @@ from altered_numbers import altered
 from scipy.spatial.transform import Rotation
 
 from convex_contact.scenes.contact_surfaces import ClosedForms
+from convex_contact.scenes.grasp import Grasp
 from convex_contact.simulation.convergence import position_errors
 from haptic_experiments.experiments import (
     conveyor_belt,
@@ -54,7 +55,7 @@ def run_of(approximation: str, position: float = 0.0, angle: float = 0.0) -> Con
 
 #: of the gripped rod
 SCENES = {
-    name: SimpleNamespace(effort_limit=40.0, circle_radius=0.1, frequency=frequency)
+    name: Grasp(effort_limit=40.0, circle_radius=0.1, frequency=frequency)
     for name, frequency in (("lagged", 0.75), ("lagged_elastoplastic", 0.7), ("similar", 1.0))
 }
 

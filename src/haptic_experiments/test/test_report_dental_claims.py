@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from altered_numbers import altered
 
+from convex_contact.scenes.tooth import CuspTap, InGroove
 from haptic_experiments.experiments.dental_probe import Beside, Energy, Numbers, _claims
 from haptic_experiments.kit.composed import SplitAndImplicit
-from haptic_experiments.kit.probing import Difference, InGroove, Probing, Tap, groove, jerk, ringing_of, taps
+from haptic_experiments.kit.probing import Difference, Probing, groove, jerk, ringing_of, taps
 from haptic_experiments.kit.results import Claims
 
 T = 1e-3
@@ -25,7 +26,7 @@ NUMBERS = Numbers(
     delay=0,
     ticks=1000,
     missed_ticks=0,
-    taps=[Tap("tap", speed=0.1, peak_force=1.0, penetration=1e-4, stiffness=1e4, rebound=0.03)],
+    taps=[CuspTap("tap", speed=0.1, peak_force=1.0, penetration=1e-4, stiffness=1e4, rebound=0.03)],
     groove={"rest in the groove": REST, "along the groove": replace(REST, both_flanks=0.5), "rest in the pit": REST},
     jerk=Beside(0.1, 0.07),
     ringing={"rest in the groove": Beside(0.076, 0.076), "rest in the pit": Beside(0.074, 0.074)},

@@ -10,8 +10,9 @@ import pytest
 
 from admittance_constraints import PointOnParaboloid, ReferenceGenerator, split_number
 from convex_contact import Material, Simulator, World
+from convex_contact.scenes.guided_tool import SurfaceFriction
 from haptic_experiments.kit.guided_run import GuidedRun, Pushing, chatter, coefficients, difference, energies, rest
-from haptic_experiments.kit.guided_world import GuidedWorld, RunAwayError, SurfaceFriction
+from haptic_experiments.kit.guided_world import GuidedReference, RunAwayError
 from haptic_experiments.kit.split_limit import BODY_MASS, STIFFNESSES, pressed
 from haptic_friction import CoulombLaw, ModelC
 
@@ -22,7 +23,7 @@ ORIGIN = np.array([0.3, -0.2, -0.034])
 
 def guided(
     *, coefficient: float = 0.0, curvature: tuple[float, float] = (0.0, 0.0), damping: float = 0.0, thing: Any = None
-) -> GuidedWorld:
+) -> GuidedReference:
     """A tool of 0.5 kg at the guide's origin, above nothing; with a body, in its path."""
     world = World()
     world.add_sphere("tool", radius=0.008, mass=MASS, material=Material(stiffness=1e5, dissipation=5.0, friction=0.3))
@@ -30,7 +31,7 @@ def guided(
         world.add_sphere("thing", radius=0.01, material=Material(stiffness=1e5, dissipation=5.0, friction=0.3), **thing)
     mechanism = PointOnParaboloid(mass=MASS, curvature=curvature, damping=damping)
     simulator = Simulator(world, period=T, relative_tolerance=1e-10)
-    made = GuidedWorld(simulator, "tool", mechanism, ORIGIN, SurfaceFriction(coefficient, 2000.0, 8.0))
+    made = GuidedReference(simulator, "tool", mechanism, ORIGIN, SurfaceFriction(coefficient, 2000.0, 8.0))
     made.reset(z=np.zeros(2))
     return made
 

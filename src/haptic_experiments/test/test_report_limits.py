@@ -19,7 +19,7 @@ from haptic_experiments.experiments import (
 )
 from haptic_experiments.kit.probing import distances
 from haptic_experiments.kit.results import Claims
-from haptic_friction.reference.hysteresis import MeasuredLoop
+from haptic_friction.reference.hysteresis import ColumnLoops, MeasuredLoop
 
 
 def verdicts(judge: Callable[..., Any], *arguments: Any) -> list[bool | None]:
@@ -31,11 +31,11 @@ def verdicts(judge: Callable[..., Any], *arguments: Any) -> list[bool | None]:
 # ---- hysteresis -----------------------------------------------------------------------------------------------------
 
 
-def column(energy: float) -> friction_hysteresis.Column:
+def column(energy: float) -> ColumnLoops:
     """Of a loop of 1 mm that takes an energy [J] below a sliding displacement of 2 mm and a force of 4 N."""
     loop = MeasuredLoop(0.0, 1.0, 1e-3, 0.0, 0.01, minor=False, simple=True, energy=energy, closed_form_energy=1e-3,
                         closure=0.0)  # fmt: skip
-    return friction_hysteresis.Column(4.0, 2e-3, 5e-4, 0.0, 0.0, [loop])
+    return ColumnLoops(4.0, 2e-3, 5e-4, 0.0, 0.0, [loop])
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,14 @@ from haptic_experiments.experiments.joystick_stick_slip import (
     difference,
     transitions,
 )
-from haptic_experiments.kit import stick_slip
 from haptic_experiments.kit.composed import RunAndImplicit, SplitAndImplicit
 from haptic_experiments.kit.results import Claims
 from haptic_experiments.kit.signals import rms
-from haptic_experiments.kit.stick_slip import LIGHTEST, Lightest, Margins, Scene, SplitMass, StickSlip, energy
+from haptic_experiments.kit.stick_slip import Margins, Scene, energy
 from haptic_friction import Body, ContactNetwork
+from haptic_friction.reference import slab_chain
 from haptic_friction.reference.networks import EnergyBalance
+from haptic_friction.reference.slab_chain import LIGHTEST, Lightest, SlabMotion, SplitMass, lightest
 
 T = 1e-3
 SAME = Difference(*[0.0] * 7)
@@ -137,13 +138,13 @@ def scene() -> Scene:
 
 
 @pytest.fixture(scope="module")
-def strokes() -> StickSlip:
+def strokes() -> SlabMotion:
     """Strokes of the tool in which both contacts stick and slip."""
     base = 0.2 * np.sin(4.0 * T * np.arange(8000))
     return scene().played(base, np.concatenate([[0.0], T * np.cumsum(base)[:-1]]))
 
 
-def measured(run: StickSlip, reference: StickSlip) -> RunNumbers:
+def measured(run: SlabMotion, reference: SlabMotion) -> RunNumbers:
     """The numbers of the report of a run beside what it was before it was altered."""
     found, counted = difference(run, reference), transitions(run, T)
     others = transitions(reference, T)
@@ -179,7 +180,7 @@ def _flickering(values: np.ndarray) -> np.ndarray:
         ("dissipated", lambda energy: 0.9 * energy, [PASSIVE]),
     ],
 )
-def test_a_claim_fails_with_an_altered_column(strokes: StickSlip, column: str, change: Any, words: list[str]) -> None:
+def test_a_claim_fails_with_an_altered_column(strokes: SlabMotion, column: str, change: Any, words: list[str]) -> None:
     other = replace(strokes, **{column: change(getattr(strokes, column))})
     found = failed(measured(other, strokes))
     assert len(found) == len(words)
@@ -190,8 +191,8 @@ def test_a_claim_fails_with_an_altered_column(strokes: StickSlip, column: str, c
 def test_the_split_network_in_the_place_of_the_implicit_one_is_not_quiet_down_to_the_lightest_slabs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stick_slip, "ImplicitNetwork", ContactNetwork)
-    found = stick_slip.lightest(scene(), 0.3 * np.sin(6.0 * T * np.arange(1500)), scene().elements)
+    monkeypatch.setattr(slab_chain, "ImplicitNetwork", ContactNetwork)
+    found = lightest(scene(), 0.3 * np.sin(6.0 * T * np.arange(1500)), scene().elements)
     assert found.implicit == pytest.approx(found.one_tick.simulated)
     (text,) = failed(margins=replace(MARGINS, run=replace(LIGHT, implicit=found.implicit)))
     assert text.startswith("With the run's contacts")

@@ -317,3 +317,15 @@ def make_network(p: Parameters, *, compiled: bool = True) -> ContactNetwork:
         network.step([0.0])  # compiles, or loads what was compiled before
         network.reset()
     return network
+
+
+def kinetic_force(p: Parameters) -> float:
+    """Returns the force F [N] at which the contact slides; of elements in parallel that of all."""
+    return float(p["loading_force"][-1] if p.get("model") == "parallel" else p["friction_force"])
+
+
+def breakaway_force(p: Parameters) -> float:
+    """Returns the force [N] at which the contact begins to slide: F, or Fs of a law that has one."""
+    if p.get("model") == "parallel":
+        return kinetic_force(p)
+    return float(p[breakaway_parameter(p.get("law", "coulomb"))])

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from haptic_friction import CoulombLaw, ModelC
-from haptic_friction.reference.lag import path_lag, steady_lag
+from haptic_friction.reference.lag import path_lag, radius_of_curvature, steady_lag
 
 YIELD = 1e-3
 
@@ -54,3 +54,12 @@ def test_it_is_the_lag_of_model_c_without_damping() -> None:
 def test_the_steady_lag_is_small_on_wide_curves_and_a_right_angle_on_narrow_ones() -> None:
     radius = np.array([np.inf, 1.0, YIELD, 0.1 * YIELD])
     np.testing.assert_allclose(steady_lag(radius, YIELD), [0.0, YIELD, 0.5 * np.pi, 0.5 * np.pi], atol=1e-9)
+
+
+def test_radius_of_a_path() -> None:
+    angle, time = np.linspace(0.0, 3.0, 3001), 1e-3 * np.arange(3001)
+    circle = 0.04 * np.column_stack((np.cos(angle), np.sin(angle)))
+    inner = radius_of_curvature(np.gradient(circle, time, axis=0), time)[2:-2]
+    np.testing.assert_allclose(inner, 0.04, rtol=1e-6)  # finite differences over 1 mrad: its square
+    line = np.outer(angle, [0.5, 0.0])
+    assert np.isinf(radius_of_curvature(np.gradient(line, time, axis=0), time)).all()

@@ -1,4 +1,4 @@
-"""Mathematics that libraries share: `rotations`, `quantities` (checks), `profiles`, `passivity`. No ROS import."""
+"""Mathematics that libraries share: `rotations`, `quantities`, `profiles`, `passivity`, `spectra`. No ROS import."""
 
 from typing import Any
 

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from tau_wall_control import TauDevice, TauError, UnreachableError
+from tau_wall_control.device.commanded_forces import forces_beyond_weight, limited_forces
 from tau_wall_control.device.pinocchio_model import PinocchioModel
 from tau_wall_control.device.rotations import rotation_from_vector
 from tau_wall_control.device.urdf import urdf
@@ -129,3 +130,23 @@ def test_inverse_dynamics_is_the_inverse(device: TauDevice, poses: Any) -> None:
         assert_allclose(device.inverse_dynamics(p, R), device.gravity_torque_at(p, R), atol=1e-14)
     with pytest.raises(TauError, match="acceleration: expected finite numbers"):
         device.inverse_dynamics((0, 0, 0), acceleration=[1.0])
+
+
+def test_efforts_that_hold_the_weight_exert_no_force(device: TauDevice) -> None:
+    pose = np.array([0.01, -0.005, 0.002, 0.0, 0.0, 0.0, 1.0])
+    d = device.dynamics(pose[:3], np.eye(3))
+    weight = np.linalg.solve(d.actuated_map.T, d.gravity_force)
+    pushed = weight + np.linalg.solve(d.actuated_map.T, [0.5, 0.0, 1.0, 0.0, 0.0, 0.0])
+    poses, efforts = np.tile(pose, (3, 1)), np.array([weight, pushed, np.zeros(6)])
+    np.testing.assert_allclose(forces_beyond_weight(device, poses, efforts)[:2], [[0, 0, 0], [0.5, 0, 1]], atol=1e-12)
+    assert not forces_beyond_weight(device, poses, efforts)[2].any()  # no command, not a fall
+
+
+def test_force_of_two_controllers_adds_up_within_the_limits(device: TauDevice) -> None:
+    pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    d = device.dynamics(pose[:3], np.eye(3))
+    weight, rate = np.linalg.solve(d.actuated_map.T, d.gravity_force), d.actuated_map @ [0.1, 0, 0, 0, 0, 0]
+    force = np.array([[0.3, 0.0, -0.2]])
+    total, found, power = limited_forces(device, pose[None], rate[None], weight[None], force)
+    np.testing.assert_allclose(found, force, atol=1e-12)
+    assert power[0] == pytest.approx(0.03) and total.shape == (1, 6)

@@ -158,6 +158,18 @@ def contact_wrench(contacts: ContactForces, body: int, point: np.ndarray) -> np.
     return wrench
 
 
+def lightest_tool(stiffness: float, damping: float, period: float, body_mass: float = math.inf) -> float:
+    """Computes the mass m at which `split_number` is `SPLIT_LIMIT` [kg]: a lighter tool is unstable.
+
+    Args:
+        stiffness: stiffness k of the contact [N/m], above 0 where the damping is 0.
+        damping: damping d of the contact [N s/m].
+        period: T [s].
+        body_mass: mass M of the body [kg].
+    """
+    return 1.0 / (SPLIT_LIMIT / split_number(1.0, stiffness, damping, period) + 1.0 / body_mass)
+
+
 def split_number(mass: float, stiffness: float, damping: float, period: float, body_mass: float = math.inf) -> float:
     """Computes the left side of (a), stable below `SPLIT_LIMIT`; negative if the tool is heavier than the body.
 

@@ -16,6 +16,23 @@ from admittance_constraints.model.mechanism import Mechanism
 
 
 @dataclass(frozen=True)
+class Parking:
+    """Parallel parking: a displacement across the first heading by rolling to and fro.
+
+    Attributes:
+        across: displacement across the first heading [m].
+        along: displacement along the first heading [m].
+        rolled: rolled distance [m].
+        slipped: range of the integral of the velocity along the axis, so that slips to and fro do not cancel [m].
+    """
+
+    across: float
+    along: float
+    rolled: float
+    slipped: float
+
+
+@dataclass(frozen=True)
 class RollingMotion:
     """A motion of the disk in the quantities of Fig. 9, from poses and twists that need not keep the constraints.
 
@@ -39,6 +56,30 @@ class RollingMotion:
     def rolling_error(self, epsilon: float = 1e-3) -> np.ndarray:
         """Gives the error of Fig. 9D, 100 |v - r_d w|/(|v| + epsilon) [%], shape (n,), with epsilon in m/s."""
         return np.asarray(100.0 * np.abs(self.speed - self.rolling_speed) / (np.abs(self.speed) + epsilon))
+
+    def slip(self, epsilon: float = 1e-3) -> np.ndarray:
+        """Gives the fraction |sideways|/(|v| + epsilon), shape (n,), with epsilon in m/s."""
+        return np.abs(self.sideways) / (np.abs(self.speed) + epsilon)
+
+    def parking(self, position: np.ndarray, period: float, first: int, last: int) -> Parking:
+        """Measures parallel parking between two ticks.
+
+        Args:
+            position: positions of the centre [m], shape (n, 3).
+            period: T [s].
+            first: index of the first tick.
+            last: index of the last tick.
+        """
+        heading, part = self.heading[first], slice(first, last)
+        shift = position[last, :2] - position[first, :2]
+        ahead = np.array((np.cos(heading), np.sin(heading)))
+        slip = np.concatenate(([0.0], np.cumsum(period * self.sideways[part])))
+        return Parking(
+            across=float(abs(ahead[0] * shift[1] - ahead[1] * shift[0])),
+            along=float(ahead @ shift),
+            rolled=float(period * np.abs(self.speed[part]).sum()),
+            slipped=float(np.ptp(slip)),
+        )
 
 
 class RollingDisk(Mechanism):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
@@ -11,6 +12,35 @@ from admittance_constraints.checks import finite_number, finite_vector
 from admittance_constraints.model.definition import Definition
 from admittance_constraints.model.drawing import FIXED, MOVING, TRACK, Canvas, circle
 from admittance_constraints.model.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class CircleMotion:
+    """Signals of Fig. 12, of a reference and (`measured_...`) of a measured end point.
+
+    Attributes:
+        links: kinetic energies of the links (n, 2) [J].
+        total: sum of the links' energies (n,) [J].
+        first_rate: rate of the first joint (n,) [rad/s].
+        measured_links: measured kinetic energies of the links (n, 2) [J].
+        measured_total: sum of the measured energies (n,) [J].
+        speed: speed of the end point along the circle (n,) [m/s].
+        measured_speed: measured speed along the circle (n,) [m/s].
+        error: measured less reference position along the circle (n,) [m].
+        radial: measured distance from the circle (n,) [m].
+        force: measured force along the circle (n,) [N].
+    """
+
+    links: np.ndarray
+    total: np.ndarray
+    first_rate: np.ndarray
+    measured_links: np.ndarray
+    measured_total: np.ndarray
+    speed: np.ndarray
+    measured_speed: np.ndarray
+    error: np.ndarray
+    radial: np.ndarray
+    force: np.ndarray
 
 
 class TwoLinkOnCircle(Mechanism):
@@ -108,6 +138,42 @@ class TwoLinkOnCircle(Mechanism):
         first = (np.cos(both) * u + np.sin(both) * v) / (length * sine)
         sum_of_rates = -(np.cos(q[:, 0]) * u + np.sin(q[:, 0]) * v) / (length * sine)
         return q, np.column_stack((first, sum_of_rates - first))
+
+    def circle_motion(
+        self,
+        q: np.ndarray,
+        qdot: np.ndarray,
+        *,
+        measured: tuple[np.ndarray, np.ndarray],
+        reference: tuple[np.ndarray, np.ndarray],
+        force: np.ndarray,
+    ) -> CircleMotion:
+        """Computes the signals of Fig. 12.
+
+        Args:
+            q: joint angles of the reference [rad], shape (n, 2).
+            qdot: their rates [rad/s], shape (n, 2).
+            measured: positions [m] and velocities [m/s] of the measured end point, shape (n, 3) each.
+            reference: positions [m] and velocities [m/s] of the reference, shape (n, 3) each.
+            force: measured forces on the end point [N], shape (n, 3).
+        """
+        (p, velocity), (x, wanted_velocity) = measured, reference
+        links = self.link_energies(q, qdot)
+        own = self.link_energies(*self.joint_motion(p, velocity, q))
+        angle, wanted = (np.unwrap(np.arctan2(position[:, 1], position[:, 0])) for position in (p, x))
+        tangent, reference_tangent = (np.column_stack((-np.sin(a), np.cos(a))) for a in (angle, wanted))
+        return CircleMotion(
+            links=links,
+            total=links.sum(axis=1),
+            first_rate=qdot[:, 0],
+            measured_links=own,
+            measured_total=own.sum(axis=1),
+            speed=np.sum(wanted_velocity[:, :2] * reference_tangent, axis=1),
+            measured_speed=np.sum(velocity[:, :2] * tangent, axis=1),
+            error=self.circle_radius * ((angle - wanted + np.pi) % (2.0 * np.pi) - np.pi),
+            radial=np.hypot(p[:, 0], p[:, 1]) - self.circle_radius,
+            force=np.sum(force[:, :2] * tangent, axis=1),
+        )
 
     def define(self, d: Definition) -> None:
         m, length = d.parameter("link_mass", self.link_mass), d.parameter("link_length", self.link_length)

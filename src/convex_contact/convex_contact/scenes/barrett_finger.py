@@ -63,6 +63,15 @@ ACROSS = (-math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))
 _MAY_VANISH = ("clutch_friction", "friction_ratio", "dissipation", "backlash", "clutch_gap", "joint_damping")
 
 
+#: rotations of the motor per rotation of the proximal worm, and of the proximal link
+WORM_RATIO, LINK_RATIO = PROXIMAL_TEETH / PINION_TEETH, PROXIMAL_TEETH / PINION_TEETH * WHEEL_TEETH
+
+
+def meshing_frequencies(rate: float) -> dict[str, float]:
+    """Returns the meshing frequencies of the proximal drive, "worm" and "pinion" [Hz], at a rate of the motor [1/s]."""
+    return {"worm": rate / WORM_RATIO, "pinion": rate * PINION_TEETH}
+
+
 @dataclass(frozen=True)
 class Finger:
     """Parameters of the scene.
@@ -165,6 +174,11 @@ class Finger:
         return force * (self.clutch_friction * self.clutch_radius - THREAD_LEAD / math.tau)
 
     # --- scene -----------------------------------------------------------------------------------------------
+
+    @property
+    def pinion_play(self) -> float:
+        """Rotation of the pinion by its backlash at both ends of a motion [rad]: teeth may be anywhere in it."""
+        return 2.0 * self.backlash / (MODULE * PINION_TEETH / 2)
 
     @property
     def motor_position(self) -> tuple[float, float]:

@@ -86,3 +86,16 @@ def sliding_deceleration(friction: float, gravity: float) -> float:
 def spinning_deceleration(friction: float, gravity: float, radius: float) -> float:
     """Returns 4 mu g/(3 R) of a uniform disk that spins on its face [rad/s^2]: (2/3) mu m g R over m R^2/2."""
     return 4.0 * friction * gravity / (3.0 * radius)
+
+
+def pressure_gap_of_sphere(distance: np.ndarray, radius: float, depth: float) -> np.ndarray:
+    """Returns the gap p/g of :func:`pressure_force_of_sphere` along the plane [m], (1 - r/R) r R/h; h = R - depth.
+
+    Args:
+        distance: from the middle of the contact surface [m], any shape.
+        radius: R [m].
+        depth: of the plane below the undeformed surface [m].
+    """
+    h = radius - depth
+    r = np.hypot(distance, h)
+    return np.asarray((radius - r) * r / h)

@@ -107,6 +107,19 @@ class Grasp:
         """Overlap of each pad and the rod when each element has an equal fraction of the grip force [m]."""
         return 0.5 * self.effort_limit / (ELEMENTS * self.stiffness)
 
+    def circle(self, time: np.ndarray) -> np.ndarray:
+        """Computes the position of the hand on its circle, x and y [m], at times (n,) [s], shape (n, 2)."""
+        angle = 2.0 * np.pi * self.frequency * time
+        return self.circle_radius * np.column_stack([np.cos(angle), np.sin(angle)])
+
+    def elongation_limit(self, period: float) -> float:
+        """Computes a bound of the hand's distance from its circle [m], in steps of a period dt [s].
+
+        The near-rigid spring is elongated by 5e-4 dt^2 a for the mass that it moves; the bound is four times this, for
+        the rod and the fingers.
+        """
+        return 2e-3 * (period**2) * self.circle_radius * (2.0 * np.pi * self.frequency) ** 2 + 1e-12
+
     def world(self) -> World:
         """Makes the scene; its rod is the body "rod", its hand the tree "gripper"."""
         world = World((0.0, 0.0, -GRAVITY))

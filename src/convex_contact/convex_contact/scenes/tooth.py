@@ -14,6 +14,7 @@ The numbers are those of a lower molar, about 11 mm wide with cusps of 2 mm; the
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,6 +28,8 @@ APART_X, APART_Y = 2.2e-3, 2.0e-3
 TIP, WIDTH, DEPTH = 1.0e-3, 6.4e-3, 6.0e-3
 #: angle of a cusp's flank against the plane of the apexes [rad]
 SLOPE = math.radians(30.0)
+#: number of cusps, and flags of those on the side of +y
+CUSPS, LEFT = 4, np.array([False, False, True, True])
 #: corners of a cusp's outline, and rings of its round apex
 CORNERS, RINGS = 32, 3
 
@@ -60,3 +63,102 @@ def molar(friction: float = 0.15) -> World:
     places = [(x, y, 0.0) for y in (-APART_Y, APART_Y) for x in (-APART_X, APART_X)]
     world.add_body("tooth", geometries=[Geometry(hull, Pose(np.array(p)), enamel) for p in places], fixed=True)
     return world
+
+
+@dataclass(frozen=True)
+class CuspTap:
+    """A tap on a cusp.
+
+    Attributes:
+        name: name of the phase.
+        speed: speed at the touch [m/s].
+        peak_force: largest force [N].
+        penetration: largest depth of the true tool [m].
+        stiffness: force over depth [N/m].
+        rebound: speed when the tool leaves [m/s].
+    """
+
+    name: str
+    speed: float
+    peak_force: float
+    penetration: float
+    stiffness: float
+    rebound: float
+
+
+@dataclass(frozen=True)
+class InGroove:
+    """The tip in the groove, in one phase.
+
+    Attributes:
+        sideways: largest distance from the groove's line, sideways [m].
+        depth: largest depth [m].
+        height: largest distance from the groove's height [m].
+        both_flanks: fraction of the ticks in which both flanks are in contact.
+        both_push: fraction of the ticks in which both flanks push.
+        planes: largest number of planes that push.
+        length: length of the path along the groove [m].
+    """
+
+    sideways: float
+    depth: float
+    height: float
+    both_flanks: float
+    both_push: float
+    planes: int
+    length: float
+
+
+def measure_tap(
+    velocity: np.ndarray, force: np.ndarray, distance: np.ndarray, part: slice, name: str
+) -> CuspTap | None:
+    """Measures a tap on a cusp; returns None if the tip does not touch the tooth.
+
+    Args:
+        velocity: of the true tip (n, 3) [m/s].
+        force: on the tip (n, 3) [N].
+        distance: of the true tip from the tooth (n,) [m].
+        part: ticks of the tap.
+        name: name of the tap.
+    """
+    inside = np.flatnonzero(distance[part] < 0.0)
+    if not len(inside):
+        return None
+    touch = part.start + int(inside[0])
+    push, depth = float(np.linalg.norm(force[part], axis=1).max()), float(-distance[part].min())
+    return CuspTap(
+        name=name,
+        speed=float(-velocity[touch - 1, 2]),
+        peak_force=push,
+        penetration=depth,
+        stiffness=push / depth,
+        rebound=float(velocity[touch : part.stop, 2].max()),
+    )
+
+
+def measure_groove(
+    position: np.ndarray, distance: np.ndarray, contact: np.ndarray, pushes: np.ndarray, radius: float
+) -> InGroove:
+    """Measures the tip in the long groove.
+
+    Args:
+        position: of the true tip (n, 3) [m].
+        distance: of the true tip from the tooth (n,) [m].
+        contact: flags of contact with each cusp (n, 4).
+        pushes: flags of the cusps that push (n, 4).
+        radius: of the tip [m].
+    """
+    return InGroove(
+        sideways=float(np.abs(position[:, 1]).max()),
+        depth=float(-distance.min()),
+        height=float(np.abs(position[:, 2] - groove_height(position[:, 0], radius)).max()),
+        both_flanks=_both(contact),
+        both_push=_both(pushes),
+        planes=int(pushes.sum(axis=1).max()),
+        length=float(np.ptp(position[:, 0])),
+    )
+
+
+def _both(flags: np.ndarray) -> float:
+    """Computes the fraction of rows with flags (n, 4) of cusps on both sides of the groove."""
+    return float((flags[:, LEFT].any(axis=1) & flags[:, ~LEFT].any(axis=1)).mean())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -113,3 +114,27 @@ def extrapolated(fine: float, coarse: float, period: float, target: float) -> fl
         target: The shorter time step, s.
     """
     return fine - (period - target) / period * (coarse - fine)
+
+
+@dataclass(frozen=True)
+class ConvergenceStudy:
+    """Position errors of a body over the time step of the simulation.
+
+    Attributes:
+        errors: Position errors, m, by approximation and time step, s.
+        orders: Orders of convergence by approximation.
+    """
+
+    errors: dict[str, dict[float, float]]
+    orders: dict[str, float]
+
+    @classmethod
+    def simulated(cls, scene: Callable[[str, float], World], body: str, **study: Any) -> ConvergenceStudy:
+        """Simulates a scene; the arguments are those of `position_errors`."""
+        errors = position_errors(scene, body, **study)
+        return cls(errors, {name: convergence_order(of) for name, of in errors.items()})
+
+    @property
+    def is_first_order(self) -> bool:
+        """Lagged and Similar converge with an order of 1 within 0.15."""
+        return all(abs(self.orders[name] - 1.0) < 0.15 for name in ("lagged", "similar"))

@@ -42,3 +42,13 @@ def constants(*, resolution: float, cutoff: float, period: float) -> np.ndarray:
         period: sampling period T [s].
     """
     return np.array([resolution, 1.0 - math.exp(-2.0 * math.pi * cutoff * period), period])
+
+
+def velocity_delay(cutoff: float, period: float) -> float:
+    """Computes the delay of the measured velocity [s]: T/2 of the difference, and the filter's (1 - a) T/a.
+
+    Args:
+        cutoff: corner frequency of the velocity filter [Hz].
+        period: T [s].
+    """
+    return float(period * (0.5 + 1.0 / np.expm1(2.0 * np.pi * cutoff * period)))

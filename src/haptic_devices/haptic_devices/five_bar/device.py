@@ -285,6 +285,12 @@ class FiveBar(SimulatedAdmittanceDevice):
         robot.fixed("five_bar_coupling_rod", "five_bar_coupling_rod_end", (a1, 0.0, 0.0))
         return robot.xml()
 
+    @property
+    def tool_resolution(self) -> float:
+        """Largest displacement of the tool by one count of one encoder [m]."""
+        p = self.parameters
+        return p.encoder_resolution * max(p.length_upper_arm, p.length_forearm)
+
     def passive_state(self) -> np.ndarray:
         both = np.array([self._reading.position, self._reading.velocity])
         return np.array([self.passive_positions(row, self._reading.tool_pose) for row in both])

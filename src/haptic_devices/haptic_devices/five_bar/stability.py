@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -195,3 +197,46 @@ def oscillation(
     shaking = sosfiltfilt(butter(4, LOWEST_FREQUENCY, "highpass", fs=1.0 / period, output="sos"), velocities, axis=0)
     last = shaking[-round(1.0 / period) :]
     return float(np.sqrt((last**2).sum(axis=1).mean()))
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Stability of a rendered mass in grasps that are multiples of one hand.
+
+    Attributes:
+        smallest_mass: smallest rendered mass [kg] without and with a tick of delay, by firmness of the grasp.
+        shaking: firmness, mass [kg] and RMS velocity above 8 Hz [m/s], infinite where it is too fast, of the simulated
+            device under model A.
+        delay: delay of the simulated commands [ticks].
+    """
+
+    smallest_mass: dict[str, list[float]]
+    shaking: list[tuple[float, float, float]]
+    delay: int
+
+
+def grip_stability(
+    device: FiveBar,
+    hand: HandParameters,
+    firmness: Sequence[float],
+    masses: Sequence[float],
+    *,
+    period: float,
+    delay: int,
+    friction_force: float,
+) -> Stability:
+    """Finds the smallest mass of the linear loop by firmness, and simulates the device with some masses.
+
+    Args:
+        device: the manipulator.
+        hand: the hand.
+        firmness: factors on the hand's stiffness, damping and mass.
+        masses: rendered masses of the simulation [kg].
+        period: T [s].
+        delay: delay of the simulated commands [ticks].
+        friction_force: rendered friction force of the simulation [N].
+    """
+    limits = {f"{n:g}": [smallest_mass(device, hand, n, period=period, delay=d) for d in (0, 1)] for n in firmness}
+    own: dict[str, Any] = {"friction_force": friction_force, "period": period, "delay": delay}
+    shaking = [(n, m, oscillation(device.parameters, grasp(hand, n), m, **own)) for n in firmness for m in masses]
+    return Stability(limits, shaking, delay)

@@ -19,12 +19,9 @@ from haptic_experiments.kit.contact import ContactRun, runs_of
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 
-#: distance of an arrived ball from the target, at most, as a fraction of its path [-]
-ARRIVED = 0.05
-#: fraction of the first guess's cost below which an optimisation ends [-]
-LOWERED = 0.1
-#: largest distance of the node's motion from the optimised one, by its solver's tolerance [m]
-PLAYED = 1e-6
+ARRIVED = 0.05  #: distance of an arrived ball from the target, at most, as a fraction of its path [-]
+LOWERED = 0.1  #: fraction of the first guess's cost below which an optimisation ends [-]
+PLAYED = 1e-6  #: largest distance of the node's motion from the optimised one, by its solver's tolerance [m]
 
 
 def problem_of(run: ContactRun) -> tuple[Push, Trajectory]:

@@ -9,19 +9,16 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from convex_contact.scenes.barrett_finger import PINION_TEETH, PROXIMAL_TEETH, WHEEL_TEETH, Finger
+from convex_contact.scenes.barrett_finger import LINK_RATIO, WORM_RATIO, Finger, meshing_frequencies
 from convex_contact.scenes.gear_spectrum import harmonic_bins, harmonic_power, spectrum
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.contact import ContactRun, curve, runs_by_variant
 from haptic_experiments.kit.figures import Curve, Panel, mark, panels
-from haptic_experiments.kit.results import MERGED, OPTIONAL, Claims, Report, Verdict, key
+from haptic_experiments.kit.results import MERGED, OPTIONAL, Claims, Report, key
 from haptic_experiments.kit.signals import largest
 
 SCENE = "convex_contact.barrett_finger:barrett_finger"
-#: rotations of the motor per rotation of the proximal worm, and of the proximal link
-WORM_RATIO, LINK_RATIO = PROXIMAL_TEETH / PINION_TEETH, PROXIMAL_TEETH / PINION_TEETH * WHEEL_TEETH
-#: after the reversal, until the gears run evenly [s]
-SETTLING = 0.03
+SETTLING = 0.03  #: after the reversal, until the gears run evenly [s]
 #: a run that locks turns the motor slower than this fraction of another approximation's speed at the same step [-]
 LOCKED = 0.9
 #: fewest ticks of driving from which ratios and spectra are computed
@@ -31,21 +28,14 @@ _SHORT = "the run does not drive long enough"
 
 @dataclass(frozen=True)
 class Driving:
-    """Numbers while the finger closes evenly.
+    """Numbers while the finger closes evenly."""
 
-    Attributes:
-        ratio_worm, ratio_link: Rotations of the motor per rotation of the worm and of the link; None without driving.
-        motor_speed: Mean speed of the motor [rad/s].
-        torque, ripple: Mean and standard deviation of the wheel's torque on the worm [N m].
-        ripple_at_meshing: Fraction of the power of the gear's torque at multiples of the meshing frequency.
-    """
-
-    ratio_worm: float
-    ratio_link: float
-    motor_speed: float
-    torque: float = field(metadata=key("driving_torque_Nm"))
-    ripple: float = field(metadata=key("driving_ripple_Nm"))
-    ripple_at_meshing: float
+    ratio_worm: float  #: rotations of the motor per rotation of the worm
+    ratio_link: float  #: rotations of the motor per rotation of the link
+    motor_speed: float  #: mean speed of the motor [rad/s]
+    torque: float = field(metadata=key("driving_torque_Nm"))  #: mean torque of the wheel on the worm [N m]
+    ripple: float = field(metadata=key("driving_ripple_Nm"))  #: standard deviation of that torque [N m]
+    ripple_at_meshing: float  #: fraction of the power of the gear's torque at multiples of the meshing frequency
 
 
 @dataclass(frozen=True)
@@ -58,74 +48,50 @@ class NotDriving:
 
 @dataclass(frozen=True)
 class Afterwards:
-    """Numbers after the breakaway.
+    """Numbers after the breakaway."""
 
-    Attributes:
-        residual_torque: Largest torque of wheel and clutch together on the worm [N m].
-        held_force: Mean force of the obstacle on the link [N].
-        drift: Rotation of the link [rad].
-        distal_turned: Rotation of the distal joint [rad].
-    """
-
+    #: largest torque of wheel and clutch together on the worm [N m]
     residual_torque: float = field(metadata=key("residual_torque_Nm"))
-    held_force: float = field(metadata=key("held_force_N"))
-    drift: float = field(metadata=key("drift_rad"))
-    distal_turned: float = field(metadata=key("distal_turned_rad"))
+    held_force: float = field(metadata=key("held_force_N"))  #: mean force of the obstacle on the link [N]
+    drift: float = field(metadata=key("drift_rad"))  #: rotation of the link [rad]
+    distal_turned: float = field(metadata=key("distal_turned_rad"))  #: rotation of the distal joint [rad]
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one run; torques on the proximal worm.
+    """Numbers of one run; torques on the proximal worm."""
 
-    Attributes:
-        step: Time step [s].
-        mean_contacts, mean_iterations: Mean numbers of contacts and of Newton iterations of a step.
-        loading_torque: Largest torque of the wheel during the loading [N m].
-        held_torque: Torque of the wheel before the reversal [N m].
-        press: Force of the gear on the washer then [N].
-        driving: While the finger closes.
-        blocked, disengaged: Times of the first contact with the obstacle and of the breakaway [s]; None: never.
-        breakaway_torque: Largest torque of the wheel between them [N m]; None without.
-        afterwards: After the breakaway; None where the run ends too early.
-    """
-
-    step: float = field(metadata=key("step_s"))
-    mean_contacts: float
-    mean_iterations: float
+    step: float = field(metadata=key("step_s"))  #: time step [s]
+    mean_contacts: float  #: mean number of contacts of a step
+    mean_iterations: float  #: mean number of Newton iterations of a step
+    #: largest torque of the wheel during the loading [N m]
     loading_torque: float = field(metadata=key("loading_torque_Nm"))
-    held_torque: float = field(metadata=key("held_torque_Nm"))
-    press: float = field(metadata=key("press_N"))
-    driving: Driving | NotDriving = field(metadata=MERGED)
+    held_torque: float = field(metadata=key("held_torque_Nm"))  #: torque of the wheel before the reversal [N m]
+    press: float = field(metadata=key("press_N"))  #: force of the gear on the washer then [N]
+    driving: Driving | NotDriving = field(metadata=MERGED)  #: while the finger closes
+    #: time of the first contact with the obstacle [s]; None: never
     blocked: float | None = field(metadata=key("blocked_s"))
-    disengaged: float | None = field(metadata=key("disengaged_s"))
+    disengaged: float | None = field(metadata=key("disengaged_s"))  #: time of the breakaway [s]; None: never
+    #: largest torque of the wheel between them [N m]; None without
     breakaway_torque: float | None = field(metadata={**key("breakaway_torque_Nm"), **OPTIONAL})
-    afterwards: Afterwards | None = field(metadata=MERGED)
+    afterwards: Afterwards | None = field(metadata=MERGED)  #: after the breakaway; None where the run ends too early
 
 
 @dataclass(frozen=True)
 class FingerRun:
-    """The signals of one run, n ticks; torques are on the proximal worm's shaft about its axis, but for `gear`.
+    """The signals of one run, n ticks; torques are on the proximal worm's shaft about its axis, but for `gear`."""
 
-    Attributes:
-        run: the recorded run; scene: its numbers.
-        motor, worm, link, distal: angles (n,) [rad]; `distal` is that of the distal link on the proximal one.
-        wheel, clutch: torques by contact with the proximal wheel and the proximal gear (n,) [N m].
-        gear: torque of the pinion on the proximal gear (n,) [N m].
-        press: force of the gear on the washer (n,) [N].
-        obstacle: force of the obstacle on the link (n,) [N].
-    """
-
-    run: ContactRun
-    scene: Finger
-    motor: np.ndarray
-    worm: np.ndarray
-    link: np.ndarray
-    distal: np.ndarray
-    wheel: np.ndarray
-    clutch: np.ndarray
-    gear: np.ndarray
-    press: np.ndarray
-    obstacle: np.ndarray
+    run: ContactRun  #: the recorded run
+    scene: Finger  #: numbers of its world
+    motor: np.ndarray  #: angle (n,) [rad]
+    worm: np.ndarray  #: angle (n,) [rad]
+    link: np.ndarray  #: angle (n,) [rad]
+    distal: np.ndarray  #: angle of the distal link on the proximal one (n,) [rad]
+    wheel: np.ndarray  #: torque by contact with the proximal wheel (n,) [N m]
+    clutch: np.ndarray  #: torque by contact with the proximal gear (n,) [N m]
+    gear: np.ndarray  #: torque of the pinion on the proximal gear (n,) [N m]
+    press: np.ndarray  #: force of the gear on the washer (n,) [N]
+    obstacle: np.ndarray  #: force of the obstacle on the link (n,) [N]
 
     @classmethod
     def of(cls, run: ContactRun) -> FingerRun:
@@ -202,7 +168,7 @@ def meshing(run: FingerRun) -> dict[str, float]:
     if here.stop - here.start < _DRIVEN:
         return {}
     turns = abs(run.motor[here][-1] - run.motor[here][0]) / math.tau / (run.time[here][-1] - run.time[here][0])
-    return {"worm": turns / WORM_RATIO, "pinion": turns * PINION_TEETH}
+    return meshing_frequencies(turns)
 
 
 def measure(run: FingerRun) -> Numbers:
@@ -293,7 +259,7 @@ def _claim_driving(claims: Claims, run: FingerRun, e: Numbers) -> None:
         claims.say(hammering, unless=_SHORT)
         return
     # both teeth of a pair may be anywhere in their backlash at either end
-    play = 2.0 * run.scene.backlash / (0.5e-3 * PINION_TEETH / 2) / abs(np.ptp(run.motor[run.driving]))
+    play = run.scene.pinion_play / abs(np.ptp(run.motor[run.driving]))
     claims.say(
         "Driving: gear and clutch are engaged, the worm and the link turn at the ratios of the teeth.",
         f"{driving.ratio_worm:.4f} ({WORM_RATIO:g}) and {driving.ratio_link:.2f} ({LINK_RATIO:g}) rotations of the "
@@ -317,7 +283,7 @@ def _claim_breakaway(claims: Claims, run: FingerRun, e: Numbers) -> None:
         "slips, unwinds and leaves the washer."
     )
     then = "Then no net torque is on the worm; stiction holds it, the link stays, the distal joint goes on."
-    torque, after, too_short = e.breakaway_torque, e.afterwards, "not long enough after the breakaway"
+    torque, too_short = e.breakaway_torque, "not long enough after the breakaway"
     if torque is None:
         claims.say(text, "the clutch does not disengage in this run", None if e.blocked is None else False)
         claims.say(then, unless=too_short)
@@ -330,16 +296,14 @@ def _claim_breakaway(claims: Claims, run: FingerRun, e: Numbers) -> None:
         f"{1e2 * e.loading_torque:.3f}), free at {e.disengaged:.4f} s",
         abs(torque / expected - 1.0) < 0.05,
     )
-    claims.assess(then, after, lambda after: _assess_after(after, torque), unless=too_short)
-
-
-def _assess_after(after: Afterwards, torque: float) -> Verdict:
-    return (
-        f"at most {1e2 * after.residual_torque:.4f} N cm on the worm (limit 5 % of the breakaway); the obstacle "
-        f"still bears {after.held_force:.2f} N, the link moves by {1e6 * after.drift:.1f} urad (limit 1000), the "
-        f"distal joint by {after.distal_turned:.3f} rad",
-        after.residual_torque < 0.05 * torque and abs(after.drift) < 1e-3 and after.held_force > 0.0,
-    )
+    if after := claims.reached(then, e.afterwards, unless=too_short):
+        claims.say(
+            then,
+            f"at most {1e2 * after.residual_torque:.4f} N cm on the worm (limit 5 % of the breakaway); the obstacle "
+            f"still bears {after.held_force:.2f} N, the link moves by {1e6 * after.drift:.1f} urad (limit 1000), the "
+            f"distal joint by {after.distal_turned:.3f} rad",
+            after.residual_torque < 0.05 * torque and abs(after.drift) < 1e-3 and after.held_force > 0.0,
+        )
 
 
 def _claim_similar(claims: Claims, runs: dict[str, FingerRun], numbers: dict[str, Numbers]) -> None:

@@ -22,16 +22,14 @@ from haptic_experiments.kit.figures import DASHED, Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 from haptic_launch.experiments import share
 
-#: approximations of the paper's figures
-NAMES = ("sap", "lagged", "similar", "lagged_regularized")
+NAMES = ("sap", "lagged", "similar", "lagged_regularized")  #: approximations of the paper's figures
 #: time steps [s] and contact stiffnesses [N/m] of the sweeps; where the other is not swept it has the paper's value
 PERIODS, STIFFNESSES = (1e-3, 2e-3, 5e-3, 1e-2), (1e5, 1e7, 1e9, 1e12)
 PERIOD, STIFFNESS, STICTION_TOLERANCE = 2e-3, 1e7, 1e-4
 DURATION, SETTLED = 3.0, 1.25
 #: largest relative error of m g/k, the depth of spheres on the floor; an independent implementation has 4 digits
 _PENETRATION = 1e-3
-#: weight of a sphere of the clutter, pi/6 kg [N]
-WEIGHT = 0.5235987755982989 * 9.81
+WEIGHT = 0.5235987755982989 * 9.81  #: weight of a sphere of the clutter, pi/6 kg [N]
 
 
 def spheres(stiffness: float = STIFFNESS) -> World:
@@ -50,33 +48,21 @@ class Stages:
 
 @dataclass(frozen=True)
 class Iterations(Stages):
-    """Newton iterations of a step.
+    """Newton iterations of a step."""
 
-    Attributes:
-        mean: Mean over the run.
-        largest: Largest number.
-    """
-
-    mean: float
+    mean: float  #: mean over the run
     largest: int
 
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one bag.
+    """Numbers of one bag."""
 
-    Attributes:
-        iterations: Newton iterations.
-        condition: Condition numbers of the Hessian.
-        penetration, median_penetration: Depth of the overlapping contacts at rest [m]; NaN without any.
-        largest_residual: Largest relative residual of the solver.
-    """
-
-    iterations: Iterations
-    condition: Stages
-    penetration: float
-    median_penetration: float
-    largest_residual: float
+    iterations: Iterations  #: Newton iterations
+    condition: Stages  #: condition numbers of the Hessian
+    penetration: float  #: mean depth of the overlapping contacts at rest [m]; NaN without any
+    median_penetration: float  #: median of these depths [m]; NaN without any
+    largest_residual: float  #: largest relative residual of the solver
 
 
 #: numbers of `RunStatistics` that are the same on every machine; penetrations in m

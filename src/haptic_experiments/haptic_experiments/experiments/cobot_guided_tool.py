@@ -32,52 +32,32 @@ COEFFICIENT = 1e-9
 APART = 1.5e-4
 #: largest distance of a body from its position by one implicit step in the end: this fraction of its path, or this [m]
 BODY_SHARE, BODY = 0.02, 2e-4
-#: largest energy that the delay makes, as a fraction of the energy that contacts and friction took
-MADE = 0.02
+MADE = 0.02  #: largest energy that the delay makes, as a fraction of the energy that contacts and friction took
 #: largest variation of contact and friction from tick to tick at rest: sensor noise of 0.02 N through the tool [N]
 CHATTER = 0.05
-#: residual of the guide [m]
-RESIDUAL = 1e-12
-#: variation of the contact with a lighter tool that counts as hammering, over that in one implicit step
-HAMMERS = 2.0
-#: mass of the lightest tool that pushes quietly, over the run's
-LIGHTEST = 0.5
+RESIDUAL = 1e-12  #: residual of the guide [m]
+HAMMERS = 2.0  #: variation of the contact with a lighter tool that counts as hammering, over that in one implicit step
+LIGHTEST = 0.5  #: mass of the lightest tool that pushes quietly, over the run's
 
 
 @dataclass(frozen=True)
 class RunNumbers(ComposedNumbers):
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        ticks, missed_ticks: Number of ticks, and of those that some node did not answer.
-        residual: Largest residual of the guide [m].
-        surface: Smallest and largest force of the guide [N].
-        largest_contact: Largest force of the bodies [N].
-        coefficient: Friction over the guide's force in each pressed slide.
-        path_length: Length of the path of each body [m].
-        energy, energy_implicit: Work of the run, and of one implicit step.
-        kinetic_energy: Largest kinetic energy of the tool [J].
-        chatter, chatter_implicit: Variation of the forces from tick to tick at rest [N].
-        against_split, against_implicit: Difference from the graph of the nodes, and from one implicit step.
-    """
-
-    ticks: int
-    missed_ticks: int
-    residual: float
-    surface: tuple[float, float]
-    largest_contact: float
-    coefficient: dict[str, float]
-    path_length: dict[str, float] = field(metadata=key("way"))
-    energy: Energies
-    energy_implicit: Energies
-    kinetic_energy: float
-    chatter: float
-    chatter_implicit: float
-    against_split: Difference
-    against_implicit: Difference
-
-
-# --- report -------------------------------------------------------------------------------------------------------
+    ticks: int  #: number of ticks
+    missed_ticks: int  #: number of ticks that some node did not answer
+    residual: float  #: largest residual of the guide [m]
+    surface: tuple[float, float]  #: smallest and largest force of the guide [N]
+    largest_contact: float  #: largest force of the bodies [N]
+    coefficient: dict[str, float]  #: friction over the guide's force in each pressed slide
+    path_length: dict[str, float] = field(metadata=key("way"))  #: length of the path of each body [m]
+    energy: Energies  #: work of the run
+    energy_implicit: Energies  #: work of one implicit step
+    kinetic_energy: float  #: largest kinetic energy of the tool [J]
+    chatter: float  #: variation of the forces from tick to tick at rest [N]
+    chatter_implicit: float  #: the same in one implicit step [N]
+    against_split: Difference  #: difference from the graph of the nodes
+    against_implicit: Difference  #: difference from one implicit step
 
 
 def analyse(bags: dict[str, Bag]) -> Report:

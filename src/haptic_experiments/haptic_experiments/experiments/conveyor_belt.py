@@ -18,8 +18,7 @@ from haptic_experiments.kit.results import Claims, Report
 
 #: time steps of the paper's study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (2e-3, 1e-2, 5e-2), 2e-4, 2.0
-#: least speed of a box that slips, for the gliding gap [m/s]
-_SLIPS = 0.05
+_SLIPS = 0.05  #: least speed of a box that slips, for the gliding gap [m/s]
 #: numbers of an independent implementation of the paper at T = 10 ms: gliding gap over its prediction (Table I),
 #: largest gap [mm], largest normal force over the weight; position error of Lagged [m] by time step
 EXPECTED = {
@@ -41,21 +40,13 @@ _TEXTS = {
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        gliding: Gap under the slipping box over that of Table I, mean; None if it does not slip.
-        largest_gap: Largest gap under the box [mm].
-        spike: Largest normal force over the weight.
-        largest_slip: Largest velocity along the belt [m/s].
-        largest_friction: Largest friction over that of the weight.
-    """
-
-    gliding: float | None
-    largest_gap: float
-    spike: float
-    largest_slip: float
-    largest_friction: float
+    gliding: float | None  #: gap under the slipping box over that of Table I, mean; None if it does not slip
+    largest_gap: float  #: largest gap under the box [mm]
+    spike: float  #: largest normal force over the weight
+    largest_slip: float  #: largest velocity along the belt [m/s]
+    largest_friction: float  #: largest friction over that of the weight
 
 
 def slip(run: ContactRun) -> np.ndarray:

@@ -29,8 +29,7 @@ from haptic_experiments.kit.contact import STYLES, ContactRun, curve, report_of,
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import Claims, Report
 
-#: largest difference of the replay from the recording, by the integration of rotations [m], [rad]
-_REPLAYED = 1e-6
+_REPLAYED = 1e-6  #: largest difference of the replay from the recording, by the integration of rotations [m], [rad]
 
 
 @dataclass(frozen=True)
@@ -43,23 +42,15 @@ class Replay:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Errors of one run against the recording.
+    """Errors of one run against the recording."""
 
-    Attributes:
-        toss: Number of the toss.
-        samples: Number of its samples.
-        position_error, last_position_error: Position error, mean and at the end, over the cube's width.
-        rotation_error, last_rotation_error: Rotation error, mean and at the end [deg].
-        replay: Difference of what is shown as the recording.
-    """
-
-    toss: int
-    samples: int
-    position_error: float
-    rotation_error: float
-    last_position_error: float
-    last_rotation_error: float
-    replay: Replay
+    toss: int  #: number of the toss
+    samples: int  #: number of its samples
+    position_error: float  #: mean position error, over the cube's width
+    rotation_error: float  #: mean rotation error [deg]
+    last_position_error: float  #: position error at the end, over the cube's width
+    last_rotation_error: float  #: rotation error at the end [deg]
+    replay: Replay  #: difference of what is shown as the recording
 
 
 def toss_of(run: ContactRun) -> Toss:

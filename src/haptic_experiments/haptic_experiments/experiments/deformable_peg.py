@@ -21,8 +21,7 @@ NAMESPACE = "/joystick"
 SCENE = "convex_contact.peg_scene:deformable_peg"
 #: mean time of a step in the paper [s], and its largest and mean number of contacts
 PAPER_STEP, PAPER_LARGEST, PAPER_MEAN = 24.5e-3, 114, 73.9
-#: least height of a lifted peg above the table [m]
-LIFTED = 0.02
+LIFTED = 0.02  #: least height of a lifted peg above the table [m]
 #: least distance by which the ends of a wall's contact zone lead its middle where it closes round the peg [m]
 CAGED = 2e-4
 _FINGERS = ("left", "right")
@@ -37,38 +36,26 @@ class StepTime(Percentiles):
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        vertices, tetrahedra: Sizes of a finger's mesh.
-        lift: Largest height of the peg's foot above the table [m].
-        inserted: Whether the peg is in the holder at the end.
-        end_above_table: Height of its foot at the end [m].
-        end_from_holder: Horizontal distance of its centre from the holder's at the end [m].
-        grip_force: Mean normal force of a finger while the peg is lifted [N].
-        caging: Mean distance by which the ends of a wall's contact zone then lead its middle [m].
-        wall_displacement: Largest displacement of the gripping wall [m].
-        bearing_contacts: Contacts with a normal force; the mean while the peg is lifted.
-        candidates: Contacts.
-        iterations: Newton iterations.
-        step_time: Time of a step [s].
-        felt_force: Largest force on the device [N].
-    """
-
-    vertices: int
-    tetrahedra: int
-    lift: float = field(metadata=key("largest_lift_m"))
-    inserted: bool
-    end_above_table: float = field(metadata=key("end_above_table_m"))
+    vertices: int  #: vertices of a finger's mesh
+    tetrahedra: int  #: tetrahedra of a finger's mesh
+    lift: float = field(metadata=key("largest_lift_m"))  #: largest height of the peg's foot above the table [m]
+    inserted: bool  #: whether the peg is in the holder at the end
+    end_above_table: float = field(metadata=key("end_above_table_m"))  #: height of its foot at the end [m]
+    #: horizontal distance of its centre from the holder's at the end [m]
     end_from_holder: float = field(metadata=key("end_from_holder_m"))
+    #: mean normal force of a finger while the peg is lifted [N]
     grip_force: float = field(metadata=key("grip_force_N"))
+    #: mean distance by which the ends of a wall's contact zone then lead its middle [m]
     caging: float = field(metadata=key("caging_m"))
+    #: largest displacement of the gripping wall [m]
     wall_displacement: float = field(metadata=key("largest_way_of_the_wall_m"))
-    bearing_contacts: Counts
-    candidates: Counts
-    iterations: Counts
-    step_time: StepTime = field(metadata=key("step_time_s"))
-    felt_force: float = field(metadata=key("largest_felt_force_N"))
+    bearing_contacts: Counts  #: contacts with a normal force; the mean while the peg is lifted
+    candidates: Counts  #: contacts
+    iterations: Counts  #: Newton iterations
+    step_time: StepTime = field(metadata=key("step_time_s"))  #: time of a step [s]
+    felt_force: float = field(metadata=key("largest_felt_force_N"))  #: largest force on the device [N]
 
 
 def peg_force(run: ContactRun, *fingers: str) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from convex_contact.scenes.tooth import APART_X, APART_Y, groove_height
+from convex_contact.scenes.tooth import APART_X, APART_Y, CuspTap, InGroove, groove_height
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.composed import (
     ComposedNumbers,
@@ -26,9 +26,7 @@ from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.probing import (
     Difference,
-    InGroove,
     Probing,
-    Tap,
     difference,
     distances,
     flat_graph,
@@ -48,16 +46,11 @@ from haptic_experiments.kit.wall_friction import WallFriction, stability_claim
 SIDEWAYS, DEEP = 1.0e-4, 1.0e-4
 #: largest ratio to a flat wall, of torque changes from tick to tick and of lines of the normal force at rest
 JERK = 2.0
-#: fraction of the ticks in which both flanks are in contact while the tip rests in the groove
-BOTH = 0.95
-#: largest energy that the tool may have got at any time [J], a thousandth of the hand's
-GIVEN = 1e-5
-#: largest distance of the tool from that of one implicit step, in the groove [m]
-APART = 2.0e-4
-#: phases in which the tip rests
-RESTS = ("rest in the groove", "rest in the pit")
-#: a run, and the distance of its tip from the tooth (n,) [m]
-Signals = tuple[Probing, np.ndarray]
+BOTH = 0.95  #: fraction of the ticks in which both flanks are in contact while the tip rests in the groove
+GIVEN = 1e-5  #: largest energy that the tool may have got at any time [J], a thousandth of the hand's
+APART = 2.0e-4  #: largest distance of the tool from that of one implicit step, in the groove [m]
+RESTS = ("rest in the groove", "rest in the pit")  #: phases in which the tip rests
+Signals = tuple[Probing, np.ndarray]  #: a run, and the distance of its tip from the tooth (n,) [m]
 
 
 @dataclass(frozen=True)
@@ -79,33 +72,20 @@ class Energy:
 
 @dataclass(frozen=True)
 class Numbers(ComposedNumbers):
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        mode: Mode of the loop.
-        delay: Delay of the commands [ticks].
-        ticks, missed_ticks: Number of ticks, and of those that some node did not answer.
-        taps: Taps.
-        groove: The tip in the groove, by phase.
-        jerk: Largest change of a torque from tick to tick while the tip slides along the groove [N m].
-        ringing: Largest line of the push above the tremor at rest, by phase [N].
-        energy: Energy given to the tool.
-        against_split, against_implicit: Difference from the graph of the nodes, and from one implicit step.
-        stable_stiffness: Largest stable stiffness of the friction [N/m].
-    """
-
-    mode: str
-    delay: int
-    ticks: int
-    missed_ticks: int
-    taps: list[Tap]
-    groove: dict[str, InGroove]
-    jerk: Beside
-    ringing: dict[str, Beside]
-    energy: Energy
-    against_split: Difference
-    against_implicit: Difference
-    stable_stiffness: SplitAndImplicit[float]
+    mode: str  #: mode of the loop
+    delay: int  #: delay of the commands [ticks]
+    ticks: int  #: number of ticks
+    missed_ticks: int  #: number of ticks that some node did not answer
+    taps: list[CuspTap]
+    groove: dict[str, InGroove]  #: the tip in the groove, by phase
+    jerk: Beside  #: largest change of a torque from tick to tick while the tip slides along the groove [N m]
+    ringing: dict[str, Beside]  #: largest line of the push above the tremor at rest, by phase [N]
+    energy: Energy  #: energy given to the tool
+    against_split: Difference  #: difference from the graph of the nodes
+    against_implicit: Difference  #: difference from one implicit step
+    stable_stiffness: SplitAndImplicit[float]  #: largest stable stiffness of the friction [N/m]
 
 
 def analyse(bags: dict[str, Bag]) -> Report:

@@ -19,8 +19,7 @@ from haptic_experiments.kit.results import Claims, Report
 
 #: time steps of the paper's study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (4e-4, 2e-3, 1e-2), 4e-5, 0.3
-#: largest slip of a sphere that rolls [m/s]
-_ROLLS = 1e-3
+_ROLLS = 1e-3  #: largest slip of a sphere that rolls [m/s]
 #: numbers of an independent implementation of the paper at T = 2 ms [s], and position errors of Lagged [m]
 EXPECTED = {
     "first_contact": {"sap": 0.066, "lagged": 0.072, "similar": 0.068},
@@ -39,19 +38,12 @@ _TEXTS = {
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one run; times are those of the end of a step, None where the run does not reach it.
+    """Numbers of one run; times are those of the end of a step, None where the run does not reach it."""
 
-    Attributes:
-        first_contact: Time of the first contact [s].
-        rolling: Time from which the sphere rolls [s].
-        rolling_speed: Speed at which it then rolls [m/s].
-        largest_force: Largest normal force of the ground [N].
-    """
-
-    first_contact: float | None
-    rolling: float | None
-    rolling_speed: float | None
-    largest_force: float
+    first_contact: float | None  #: time of the first contact [s]
+    rolling: float | None  #: time from which the sphere rolls [s]
+    rolling_speed: float | None  #: speed at which it then rolls [m/s]
+    largest_force: float  #: largest normal force of the ground [N]
 
 
 def slip_of(run: ContactRun) -> np.ndarray:

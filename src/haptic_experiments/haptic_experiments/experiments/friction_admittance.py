@@ -17,7 +17,7 @@ from haptic_experiments.kit.grip import Stability, claim_mass, draw_map, stabili
 from haptic_experiments.kit.manipulator import Run
 from haptic_experiments.kit.manipulator_case import COMPENSATIONS, Case, RunNumbers
 from haptic_experiments.kit.planar import draw_path, draw_position_and_force, joint_legend, reported_parameters
-from haptic_experiments.kit.results import AFTER_DATA, Claims, Report, Verdict
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 from haptic_experiments.kit.signals import worst
 from haptic_friction.factory import breakaway_parameter
 from haptic_friction.reference.motions import noise_drift
@@ -30,10 +30,8 @@ from haptic_friction.reference.motions import noise_drift
 _FORCE_SHARE = 0.07
 #: largest angle between force and straight motion (95 %): a sixth of F across, to the eye still along [rad]
 _ALONG_ANGLE = np.radians(10.0)
-#: fraction of a curve's samples in which the force is slanted to the inside
-_INWARD_SHARE = 0.95
-#: largest fraction of the friction that a compensation leaves
-_COMPENSATED_SHARE = 0.5
+_INWARD_SHARE = 0.95  #: fraction of a curve's samples in which the force is slanted to the inside
+_COMPENSATED_SHARE = 0.5  #: largest fraction of the friction that a compensation leaves
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -52,30 +50,18 @@ def analyse(bags: dict[str, Bag]) -> Report:
 
 
 def encoder_count(case: Case) -> float | None:
-    """Computes the largest displacement of the tool by one count of one encoder [m]; None for an unknown device."""
-    if case.device is None:
-        return None
-    p = case.device.parameters
-    return p.encoder_resolution * max(p.length_upper_arm, p.length_forearm)
-
-
-# ---- claims ---------------------------------------------------------------------------------------
+    """Returns the largest displacement of the tool by one count of one encoder [m]; None for an unknown device."""
+    return None if case.device is None else case.device.tool_resolution
 
 
 def _claims(case: Case, runs: list[RunNumbers], count: float | None) -> Claims:
     """Makes the claims about a mass that slides by model A."""
     claims = Claims()
     _claim_straight(claims, case, runs)
-    claims.assess(
-        "In the curve the force is slanted to the inside, by the centrifugal force M v²/R (Fig. 16, d-e).",
-        worst((result.curve for result in runs), lambda part: part.difference_rms),
-        _assess_curve,
-        unless="no curve",
-    )
+    _claim_curve(claims, runs)
     for result in runs:
         _claim_rest(claims, case, result, count)
-    _claim_isotropy(claims, case, runs)
-    _claim_annihilation(claims, case, runs)
+    _claim_joint_friction(claims, runs, _FORCE_SHARE * case.friction["friction_force"])
     if not case.is_of_the_paper:
         p = case.friction
         words = f"model {p['model']}, law {p['law']}, F = {p['friction_force']:g} N"
@@ -88,32 +74,34 @@ def _claim_straight(claims: Claims, case: Case, runs: list[RunNumbers]) -> None:
         "During straight motions the measured force has the direction of the motion: kinetic friction (Fig. 16, a-d)."
     )
     parts = [result.straight for result in runs]
-    angle, left = worst(parts, lambda part: part.p95_angle), worst(parts, lambda part: part.residual_rms)
-    if angle is None or left is None:
-        claims.say(text, unless="no straight motion")
-        return
-    force, mass = case.friction["friction_force"], case.friction["mass"]
-    claims.say(
-        text,
-        f"angle between h and the true velocity: median {np.degrees(angle.median_angle):.1f}°, 95 % below "
-        f"{np.degrees(angle.p95_angle):.1f}° (limit {np.degrees(_ALONG_ANGLE):.0f}°); |h - M a| "
-        f"{left.mean_friction:.3f} N on average (F = {force:g} N, M = {mass:g} kg); h - F v/|v| - M a "
-        f"{left.residual_rms:.3f} N RMS below {manipulator.MOTION_FREQUENCY:g} Hz (limit {_FORCE_SHARE * force:.2g} "
-        f"N; worst of {len(runs)} runs)",
-        angle.p95_angle < _ALONG_ANGLE and left.residual_rms < _FORCE_SHARE * force,
-    )
+    force, mass, left = case.friction["friction_force"], case.friction["mass"], worst(parts, lambda p: p.residual_rms)
+    angle = claims.reached(text, worst(parts, lambda p: p.p95_angle), unless="no straight motion")
+    if angle and left:
+        claims.say(
+            text,
+            f"angle between h and the true velocity: median {np.degrees(angle.median_angle):.1f}°, 95 % below "
+            f"{np.degrees(angle.p95_angle):.1f}° (limit {np.degrees(_ALONG_ANGLE):.0f}°); |h - M a| "
+            f"{left.mean_friction:.3f} N on average (F = {force:g} N, M = {mass:g} kg); h - F v/|v| - M a "
+            f"{left.residual_rms:.3f} N RMS below {manipulator.MOTION_FREQUENCY:g} Hz (limit "
+            f"{_FORCE_SHARE * force:.2g} N; worst of {len(runs)} runs)",
+            angle.p95_angle < _ALONG_ANGLE and left.residual_rms < _FORCE_SHARE * force,
+        )
 
 
-def _assess_curve(curve: manipulator.Curved) -> Verdict:
-    off = abs(curve.mean_inward / curve.mean_expected - 1.0) if curve.mean_expected else np.inf
-    return (
-        f"slanted by {np.degrees(curve.median_slant):.0f}° (median), to the inside in "
-        f"{100 * curve.inward_share:.0f} % of the samples (at least {100 * _INWARD_SHARE:g} %); component towards "
-        f"the inside {curve.mean_inward:.2f} N on average, M v²/R {curve.mean_expected:.2f} N (within "
-        f"{100 * _FORCE_SHARE:g} %); at most {curve.largest_inward:.2f} and {curve.largest_expected:.2f} N; "
-        f"difference {curve.difference_rms:.2f} N RMS",
-        off < _FORCE_SHARE and curve.inward_share >= _INWARD_SHARE,
-    )
+def _claim_curve(claims: Claims, runs: list[RunNumbers]) -> None:
+    text = "In the curve the force is slanted to the inside, by the centrifugal force M v²/R (Fig. 16, d-e)."
+    found = worst((result.curve for result in runs), lambda part: part.difference_rms)
+    if curve := claims.reached(text, found, unless="no curve"):
+        off = abs(curve.mean_inward / curve.mean_expected - 1.0) if curve.mean_expected else np.inf
+        claims.say(
+            text,
+            f"slanted by {np.degrees(curve.median_slant):.0f}° (median), to the inside in "
+            f"{100 * curve.inward_share:.0f} % of the samples (at least {100 * _INWARD_SHARE:g} %); component towards "
+            f"the inside {curve.mean_inward:.2f} N on average, M v²/R {curve.mean_expected:.2f} N (within "
+            f"{100 * _FORCE_SHARE:g} %); at most {curve.largest_inward:.2f} and {curve.largest_expected:.2f} N; "
+            f"difference {curve.difference_rms:.2f} N RMS",
+            off < _FORCE_SHARE and curve.inward_share >= _INWARD_SHARE,
+        )
 
 
 def _claim_rest(claims: Claims, case: Case, result: RunNumbers, count: float | None) -> None:
@@ -123,12 +111,12 @@ def _claim_rest(claims: Claims, case: Case, result: RunNumbers, count: float | N
     )
     hold = case.friction[breakaway_parameter(case.friction["law"])]
     rests = [rest for rest in result.rests if rest.largest_force < hold]
-    if not rests or count is None:
+    if not rests or case.device is None or count is None:
         claims.say(text, unless=f"no rest below {hold:g} N long enough")
         return
     drifts = max(rests, key=lambda rest: rest.drift)
     free = max(rests, key=lambda rest: rest.length)
-    noise = case.device.parameters.force_noise if case.device else 0.0
+    noise = case.device.parameters.force_noise
     alone = noise_drift(noise, case.friction["mass"], case.run.period, free.length)
     speed = max(rest.largest_target_speed for rest in rests)
     claims.say(
@@ -145,41 +133,37 @@ def _claim_rest(claims: Claims, case: Case, result: RunNumbers, count: float | N
     )
 
 
-def _claim_isotropy(claims: Claims, case: Case, runs: list[RunNumbers]) -> None:
-    limit = _FORCE_SHARE * case.friction["friction_force"]
+def _claim_joint_friction(claims: Claims, runs: list[RunNumbers], limit: float) -> None:
+    """Adds the claims that the joints' friction is not felt, within a limit of the force [N]."""
     text = "The force is isotropic and homogeneous, although that of the joints' friction would not be."
     found = worst((result.isotropy for result in runs), lambda part: part.largest_deviation)
     if found is None or found.joint_friction is None or len(found.sectors) < 4:
         claims.say(text, unless="not enough directions of motion")
-        return
-    sizes, (low, high) = [sector[1] for sector in found.sectors], found.joint_friction.along
-    claims.say(
-        text,
-        f"|h - M a| is {min(sizes):.2f} to {max(sizes):.2f} N in {len(sizes)} sectors of 30°, at most "
-        f"{found.largest_deviation:.3f} N off the law (limit {limit:.2g} N); the joints' Coulomb friction alone "
-        f"would ask for {low:.0f} to {high:.0f} N along the motion, up to "
-        f"{np.degrees(found.joint_friction.angle):.0f}° beside it, by direction and place",
-        found.largest_deviation < limit and high / low > 1.0 + 2.0 * _FORCE_SHARE,
-    )
-
-
-def _claim_annihilation(claims: Claims, case: Case, runs: list[RunNumbers]) -> None:
-    limit = _FORCE_SHARE * case.friction["friction_force"]
+    else:
+        sizes, (low, high) = [sector[1] for sector in found.sectors], found.joint_friction.along
+        claims.say(
+            text,
+            f"|h - M a| is {min(sizes):.2f} to {max(sizes):.2f} N in {len(sizes)} sectors of 30°, at most "
+            f"{found.largest_deviation:.3f} N off the law (limit {limit:.2g} N); the joints' Coulomb friction alone "
+            f"would ask for {low:.0f} to {high:.0f} N along the motion, up to "
+            f"{np.degrees(found.joint_friction.angle):.0f}° beside it, by direction and place",
+            found.largest_deviation < limit and high / low > 1.0 + 2.0 * _FORCE_SHARE,
+        )
     text = "The joint friction torque is almost totally annihilated by the stiff PID servo."
     joints = worst((r.isotropy.joint_friction for r in runs if r.isotropy is not None), lambda part: part.share)
     error = worst((result.joints for result in runs), lambda part: part.tracking_rms)
     if joints is None or error is None:
         claims.say(text, unless="no motion")
-        return
-    share, size = joints.share, joints.rms
-    claims.say(
-        text,
-        f"of the joints' friction ({error.friction_rms:.1f} N m RMS each, {size:.0f} N at the tool) the measured "
-        f"force contains {100 * share:.2f} %, {abs(share) * size:.3f} N (limit {limit:.2g} N); the servo's error is "
-        f"{1e3 * error.tracking_rms:.3f} mm RMS, at most {1e3 * error.largest_tracking_error:.2f} mm (true "
-        "position of the tool)",
-        abs(share) * size < limit,
-    )
+    else:
+        share, size = joints.share, joints.rms
+        claims.say(
+            text,
+            f"of the joints' friction ({error.friction_rms:.1f} N m RMS each, {size:.0f} N at the tool) the measured "
+            f"force contains {100 * share:.2f} %, {abs(share) * size:.3f} N (limit {limit:.2g} N); the servo's error "
+            f"is {1e3 * error.tracking_rms:.3f} mm RMS, at most {1e3 * error.largest_tracking_error:.2f} mm (true "
+            "position of the tool)",
+            abs(share) * size < limit,
+        )
 
 
 def _claim_compensations(claims: Claims, runs: list[RunNumbers]) -> None:
@@ -187,24 +171,21 @@ def _claim_compensations(claims: Claims, runs: list[RunNumbers]) -> None:
     known = [(r.compensation, r.command_delay_ticks, r.joints) for r in runs if r.joints is not None]
     bare_at = {delay: joints for kind, delay, joints in reversed(known) if kind == "none"}
     for kind, name in (("model_c", "one model C a joint"), ("parallel", "models C in parallel")):
-        pairs = [(bare_at[delay], joints) for own, delay, joints in known if own == kind and delay in bare_at]
+        pairs = ((bare_at[delay], joints) for own, delay, joints in known if own == kind and delay in bare_at)
         text = f"Models C can compensate joint friction (future work of section VI): {name}."
-        if not pairs:
-            claims.say(text, unless="no run with it beside one without, at the same delay")
-            continue
-        bare, joints = pairs[0]
-        share = joints.residual_rms / joints.friction_rms if joints.friction_rms else np.inf
-        claims.say(
-            text,
-            f"residual friction {joints.residual_rms:.2f} N m RMS of {joints.friction_rms:.2f} N m (limit "
-            f"{100 * _COMPENSATED_SHARE:g} % of it), at most {joints.largest_residual:.1f} N m; servo's error "
-            f"{1e3 * joints.tracking_rms:.3f} mm RMS, at most {1e3 * joints.largest_tracking_error:.2f} mm "
-            f"(without: {1e3 * bare.tracking_rms:.3f} mm, {1e3 * bare.largest_tracking_error:.2f} mm)",
-            share < _COMPENSATED_SHARE and joints.tracking_rms < bare.tracking_rms,
-        )
+        missing = "no run with it beside one without, at the same delay"
+        if pair := claims.reached(text, next(pairs, None), unless=missing):
+            bare, joints = pair
+            share = joints.residual_rms / joints.friction_rms if joints.friction_rms else np.inf
+            claims.say(
+                text,
+                f"residual friction {joints.residual_rms:.2f} N m RMS of {joints.friction_rms:.2f} N m (limit "
+                f"{100 * _COMPENSATED_SHARE:g} % of it), at most {joints.largest_residual:.1f} N m; servo's error "
+                f"{1e3 * joints.tracking_rms:.3f} mm RMS, at most {1e3 * joints.largest_tracking_error:.2f} mm "
+                f"(without: {1e3 * bare.tracking_rms:.3f} mm, {1e3 * bare.largest_tracking_error:.2f} mm)",
+                share < _COMPENSATED_SHARE and joints.tracking_rms < bare.tracking_rms,
+            )
 
-
-# ---- figure ---------------------------------------------------------------------------------------
 
 _CAPTION = (
     "Top left: measured path (grey) and the measured force h every 0.02 s (thin lines), as in Fig. 16. Top right: "
@@ -215,8 +196,7 @@ _CAPTION = (
     "alone would ask for at the start of the motion."
 )
 
-#: drawn length of one newton in the path plot [m/N]
-_FORCE_SCALE = 2.5e-3
+_FORCE_SCALE = 2.5e-3  #: drawn length of one newton in the path plot [m/N]
 #: lines of the runs in the panels of friction and error, by compensation
 _STYLES: dict[str, dict[str, Any]] = {
     "none": {"color": "0.6", "linewidth": 1.6},

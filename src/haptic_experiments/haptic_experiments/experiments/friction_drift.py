@@ -24,10 +24,8 @@ from haptic_friction.reference.drift import FLIP_RATIO, ROUGHNESS_RATIO
 #: displacement [m] that is left after unloading from which on a model counts as drifting: far above rounding (below
 #: 1e-16 m), far below the elastic yield under the load (3e-5 m)
 _DRIFT = 1e-9
-#: length [m] below which nothing but rounding is meant
-_ROUNDING = 1e-15
-#: speed [m/s] that is left of a stop from which on the mass counts as moving
-_CREEP = 1e-9
+_ROUNDING = 1e-15  #: length [m] below which nothing but rounding is meant
+_CREEP = 1e-9  #: speed [m/s] that is left of a stop from which on the mass counts as moving
 
 #: title of the times in the report's parameters
 _COST = "time per step of the compiled loop, on the machine of this report"
@@ -51,23 +49,16 @@ def analyse(bags: dict[str, Bag]) -> Report:
     )
 
 
-# Claims
-
 Results = dict[str, ModelNumbers]  # by label of the column
 _NO_MODEL = "the run does not have the model"
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The run of one kind, as far as it reaches the claims.
+    """The run of one kind, as far as it reaches the claims."""
 
-    Attributes:
-        kind: Kind of the run, drift or stop.
-        run: Numbers of the run; None if there is none.
-    """
-
-    kind: str
-    run: RunNumbers | None
+    kind: str  #: kind of the run, drift or stop
+    run: RunNumbers | None  #: numbers of the run; None if there is none
 
     def of(self, *models: str) -> Results:
         """Returns the results of some models; none if the run does not reach the claims."""
@@ -88,9 +79,11 @@ class Evidence:
 
     def claim(self, claims: Claims, text: str, verdict: Callable[[RunNumbers, Results], Verdict], *models: str) -> None:
         """Adds a claim about some models."""
-        run, found = self.run, self.of(*models)
-        shown = run if found else None
-        claims.assess(text, shown, lambda run: verdict(run, found), unless=self.missing or _NO_MODEL)
+        found = self.of(*models)
+        if self.run is None or not found:
+            claims.say(text, unless=self.missing or _NO_MODEL)
+        else:
+            claims.say(text, *verdict(self.run, found))
 
 
 def _claims(drift: Evidence, stop: Evidence) -> Claims:
@@ -213,8 +206,6 @@ def _oscillation(run: RunNumbers, found: Results, damped: Results) -> Verdict:
     return words, any(r.motion.largest_speed > _CREEP and r.motion.velocity_sign_changes > 0 for r in found.values())
 
 
-# Figure
-
 _CAPTION = (
     "Top left: position of the masses over time, averaged over 0.1 s, of the models that drift by more than 1 mm; top "
     "right: of the others; models C and D and the reset integrator yield elastically and come back to zero when the "
@@ -233,8 +224,7 @@ _PANELS = (
 )
 #: values that are drawn in place of smaller ones on logarithmic axes
 _SMALLEST_DISPLACEMENT, _SMALLEST_SPEED = 1e-12, 1e-12
-#: displacement [m] that parts the two plots of the position
-_LARGE = 1e-3
+_LARGE = 1e-3  #: displacement [m] that parts the two plots of the position
 #: averaging of the positions [s], three periods of the tremor; length of the force's detail [s]; of the envelope [s]
 _AVERAGING, _DETAIL, _ENVELOPE = 0.1, 0.1, 0.02
 

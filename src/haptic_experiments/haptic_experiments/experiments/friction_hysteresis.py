@@ -14,7 +14,10 @@ from haptic_experiments.kit.comparison import ScriptedRun
 from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import MERGED, Claims, Report, Verdict
 from haptic_experiments.kit.signals import largest
-from haptic_friction.reference.hysteresis import LoadingCurve, MeasuredLoop, masing, measured_loops
+from haptic_files.moved_modules import renamed
+from haptic_friction.reference.hysteresis import ColumnLoops, LoadingCurve, MeasuredLoop, masing
+
+__getattr__ = renamed(__name__, {"Column": "haptic_friction.reference.hysteresis:ColumnLoops"})
 
 #: deviation from a closed form, as a fraction of the sliding force or of the energy, that counts as agreement: kinks of
 #: the curve within a step of the displacement cost about K dx/F = 1e-3 of both
@@ -26,64 +29,12 @@ _NAMES = {"parallel": "parallel elements", "C": "single model C"}
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column whose elements have a first-loading curve.
-
-    Attributes:
-        sliding_force: Force at which all elements slide [N].
-        sliding_displacement: Displacement of the first loading at which they do [m].
-        first_slip_displacement: Displacement of the first loading at which the first of them does [m].
-        damping_time: B/K of every element [s].
-        deviation_from_masing: Largest difference of the force from Masing's rules [N].
-        loops: Closed loops.
-    """
-
-    sliding_force: float
-    sliding_displacement: float
-    first_slip_displacement: float
-    damping_time: float
-    deviation_from_masing: float
-    loops: Sequence[MeasuredLoop]
-
-    @classmethod
-    def of(cls, run: ScriptedRun, x: np.ndarray, column: int, curve: LoadingCurve) -> Column:
-        """Measures a column of a run with a displacement x (n,) [m]."""
-        force = run.force[:, column]
-        return cls(
-            sliding_force=float(curve.force[-1]),
-            sliding_displacement=float(curve.displacement[-1]),
-            first_slip_displacement=float(curve.displacement[0]),
-            damping_time=curve.damping_time,
-            deviation_from_masing=largest(force - masing(x, curve)[0]),
-            loops=measured_loops(x, force, curve, run.time, run.period),
-        )
-
-    @property
-    def sticking(self) -> list[MeasuredLoop]:
-        """Simple loops that begin and end with an element that sticks."""
-        return [loop for loop in self.loops if loop.simple and loop.amplitude < 0.999 * self.sliding_displacement]
-
-    @property
-    def widest(self) -> list[MeasuredLoop]:
-        """Simple loops of the largest amplitude, by their speed."""
-        simple = [loop for loop in self.loops if loop.simple and not loop.minor]
-        size = max((loop.amplitude for loop in simple), default=0.0)
-        return sorted((loop for loop in simple if loop.amplitude > 0.999 * size), key=lambda loop: loop.speed)
-
-
-@dataclass(frozen=True)
 class ModelNumbers:
-    """Numbers of a column.
+    """Numbers of a column."""
 
-    Attributes:
-        model: Name of the model.
-        damping: B [N s/m].
-        column: Loops; None without a first-loading curve.
-    """
-
-    model: str
-    damping: float
-    column: Column | None = field(metadata=MERGED)
+    model: str  #: name of the model
+    damping: float  #: B [N s/m]
+    column: ColumnLoops | None = field(metadata=MERGED)  #: loops; None without a first-loading curve
 
 
 def loading_curve(run: ScriptedRun, column: int) -> LoadingCurve | None:
@@ -119,7 +70,10 @@ def analyse(bags: dict[str, Bag]) -> Report:
     run = ScriptedRun.from_bag(next(iter(bags.values())))
     x, names = displacement(run), labels(run)
     curves = [loading_curve(run, column) for column in range(len(names))]
-    columns = [Column.of(run, x, i, curve) if curve else None for i, curve in enumerate(curves)]
+    columns = [
+        ColumnLoops.of(x, run.force[:, i], curve, run.time, run.period) if curve else None
+        for i, curve in enumerate(curves)
+    ]
     models = {
         name: ModelNumbers(run.models[i], run.number("damping", i), column)
         for i, (name, column) in enumerate(zip(names, columns, strict=True))
@@ -131,37 +85,35 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return Report(numbers, _claims(run, names, known), lambda: _figure(run, x, names, known), _CAPTION, parameters)
 
 
-# Claims
-
 _NOTE = "not reached in this run"
 _MISSING = "no closed loop of such elements in this run"
 
 
-def _claims(run: ScriptedRun, names: list[str], columns: dict[int, Column]) -> Claims:
-    def first(model: str, damped: bool = False) -> Column | None:
+def _claims(run: ScriptedRun, names: list[str], columns: dict[int, ColumnLoops]) -> Claims:
+    def first(model: str, damped: bool = False) -> ColumnLoops | None:
         found = [column for i, column in columns.items() if run.models[i] == model and column.loops]
         return next((column for column in found if (column.damping_time > 0.0) == damped), None)
 
     claims, many, single = Claims(), first("parallel"), first("C")
-    claims.assess(
-        "Parallel elements of model C capture the hysteresis of presliding displacement, which a single one lacks "
-        "(VI).",
-        many,
-        lambda many: _assess_presliding(many, single),
-        unless=_MISSING,
+    text = (
+        "Parallel elements of model C capture the hysteresis of presliding displacement, which a single one lacks (VI)."
     )
+    if many := claims.reached(text, many, unless=_MISSING):
+        claims.say(text, *_assess_presliding(many, single))
     _claim_masing(claims, many, "Masing's rule: a loop is the first-loading curve doubled (Iwan [31]).")
     _claim_energy(claims, {names[i]: column for i, column in columns.items() if column.damping_time == 0.0})
     _claim_memory(claims, many)
     _claim_masing(claims, single, "A single model C is one elastoplastic element (VI): its loop is bilinear.")
-    undamped, damped = (first("parallel", damped) or first("C", damped) for damped in (False, True))
-    claims.assess("Without damping the loops do not depend on the speed.", undamped, _assess_rate, unless=_MISSING)
-    text = "With damping the loops depend on the speed: per element 4 F X - (2 F - B u)²/K."
-    claims.assess(text, damped, _assess_rate, unless=_MISSING)
+    for damped, text in (
+        (False, "Without damping the loops do not depend on the speed."),
+        (True, "With damping the loops depend on the speed: per element 4 F X - (2 F - B u)²/K."),
+    ):
+        if column := claims.reached(text, first("parallel", damped) or first("C", damped), unless=_MISSING):
+            claims.say(text, *_assess_rate(column))
     return claims
 
 
-def _assess_presliding(many: Column, single: Column | None) -> Verdict:
+def _assess_presliding(many: ColumnLoops, single: ColumnLoops | None) -> Verdict:
     loops = [loop for loop in many.sticking if loop.amplitude > many.first_slip_displacement]
     if not loops:
         return "no loop between the first slip and sliding in this run", None
@@ -175,15 +127,13 @@ def _assess_presliding(many: Column, single: Column | None) -> Verdict:
     return f"{words} (limits {_SOME_ENERGY:g} and {_NO_ENERGY:g} of force times displacement)", shown
 
 
-def _claim_masing(claims: Claims, column: Column | None, text: str) -> None:
-    if column is None:
-        claims.say(text, unless=_MISSING)
-        return
-    about = f"largest difference without damping, at any tick of {len(column.loops)} closed loops:"
-    claims.below(text, column.deviation_from_masing, _AGREEMENT * column.sliding_force, "N", about=about)
+def _claim_masing(claims: Claims, column: ColumnLoops | None, text: str) -> None:
+    if column := claims.reached(text, column, unless=_MISSING):
+        about = f"largest difference without damping, at any tick of {len(column.loops)} closed loops:"
+        claims.below(text, column.deviation_from_masing, _AGREEMENT * column.sliding_force, "N", about=about)
 
 
-def _claim_energy(claims: Claims, columns: dict[str, Column]) -> None:
+def _claim_energy(claims: Claims, columns: dict[str, ColumnLoops]) -> None:
     errors = {}
     for name, column in columns.items():
         pairs = [(loop.energy, loop.closed_form_energy) for loop in column.loops if loop.closed_form_energy]
@@ -197,21 +147,20 @@ def _claim_energy(claims: Claims, columns: dict[str, Column]) -> None:
     )
 
 
-def _claim_memory(claims: Claims, column: Column | None) -> None:
+def _claim_memory(claims: Claims, column: ColumnLoops | None) -> None:
     text = "Return-point memory: a minor loop closes, and the outer branch goes on as if it had not been."
-    minor = [loop for loop in column.loops if loop.minor] if column else []
-    if column is None or not minor:
-        claims.say(text, unless="no minor loop in this run")
-        return
-    worst = max(minor, key=lambda loop: abs(loop.closure))
-    about = (
-        f"the minor loop of ±{1e3 * worst.amplitude:.3g} mm around {1e3 * worst.centre:.2g} mm takes "
-        f"{1e3 * worst.energy:.3g} mJ; change of the force over it:"
-    )
-    claims.below(text, abs(worst.closure), _AGREEMENT * column.sliding_force, "N", about=about)
+    minor = [(loop, column.sliding_force) for loop in column.loops if loop.minor] if column else []
+    farthest = max(minor, key=lambda found: abs(found[0].closure), default=None)
+    if worst := claims.reached(text, farthest, unless="no minor loop in this run"):
+        loop, force = worst
+        about = (
+            f"the minor loop of ±{1e3 * loop.amplitude:.3g} mm around {1e3 * loop.centre:.2g} mm takes "
+            f"{1e3 * loop.energy:.3g} mJ; change of the force over it:"
+        )
+        claims.below(text, abs(loop.closure), _AGREEMENT * force, "N", about=about)
 
 
-def _assess_rate(column: Column) -> Verdict:
+def _assess_rate(column: ColumnLoops) -> Verdict:
     same = column.widest
     if len(same) < 2 or same[-1].speed < 1.5 * same[0].speed:
         return "no two speeds at one amplitude in this run", None
@@ -226,8 +175,6 @@ def _assess_rate(column: Column) -> Verdict:
     return words, spread > error and error < _AGREEMENT if errors else None
 
 
-# Figure
-
 _CAPTION = (
     "Top left: displacement of the free end. Top right and middle left: force over displacement of elements without "
     "damping; the first-loading curve is black, Masing's rules are dotted. Middle right: the widest loops with "
@@ -236,7 +183,7 @@ _CAPTION = (
 )
 
 
-def _figure(run: ScriptedRun, x: np.ndarray, names: list[str], columns: dict[int, Column]) -> Figure:
+def _figure(run: ScriptedRun, x: np.ndarray, names: list[str], columns: dict[int, ColumnLoops]) -> Figure:
     missing = Panel("", (), "", note=_NOTE)
     loops, energy, rate = dict[str, Panel](), list[Curve](), list[Curve]()
     for i, column in columns.items():
@@ -273,7 +220,7 @@ def _loop_curves(x: np.ndarray, force: np.ndarray, curve: LoadingCurve) -> list[
     ]
 
 
-def _speed_curves(run: ScriptedRun, x: np.ndarray, force: np.ndarray, column: Column) -> list[Curve]:
+def _speed_curves(run: ScriptedRun, x: np.ndarray, force: np.ndarray, column: ColumnLoops) -> list[Curve]:
     curves = []
     for loop in column.widest:
         first, last = np.searchsorted(run.time, np.array((loop.start, loop.end)) - 0.5 * run.period)

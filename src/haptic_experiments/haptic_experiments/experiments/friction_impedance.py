@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import joystick_run, planar
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.joystick_run import Identified, Rest, Run, Sliding
-from haptic_experiments.kit.results import AFTER_DATA, Claims, Report, Verdict
-from haptic_friction.factory import breakaway_parameter
+from haptic_experiments.kit.joystick_run import Identified, Rest, Run
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
+from haptic_friction.factory import breakaway_force, kinetic_force
+from haptic_friction.reference.opposition import Sliding
 
 #: fraction of the sliding samples in which the force may lag no more than the spring and the encoder explain; chosen
 #: before the data
@@ -23,29 +24,19 @@ _WITHIN_LAG = 0.95
 #: bias by the encoder beyond the intervals, as a fraction of F, D and K, and of the delay in periods: the force
 #: saturates at F, so the noise of the counts only lowers it
 _BIAS, _DELAY_BIAS = 0.01, 0.1
-#: speed [m/s] at which that fraction of the force counts as a bias of D
-_TYPICAL_SPEED = 0.1
+_TYPICAL_SPEED = 0.1  #: speed [m/s] at which that fraction of the force counts as a bias of D
 
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one bag.
+    """Numbers of one bag."""
 
-    Attributes:
-        command_delay_ticks: Delay of the commands.
-        mode: Mode of the loop.
-        ticks: Number of ticks.
-        sliding: While the tip slides; None if it does not.
-        rests: The rests of the hand.
-        identification: Identification from the "measured" and from the "true" velocity.
-    """
-
-    command_delay_ticks: int
-    mode: str
-    ticks: int
-    sliding: Sliding | None
-    rests: list[Rest]
-    identification: dict[str, Identified]
+    command_delay_ticks: int  #: delay of the commands
+    mode: str  #: mode of the loop
+    ticks: int  #: number of ticks
+    sliding: Sliding | None  #: while the tip slides; None if it does not
+    rests: list[Rest]  #: the rests of the hand
+    identification: dict[str, Identified]  #: identification from the "measured" and from the "true" velocity
 
     @property
     def delay(self) -> str:
@@ -81,28 +72,25 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return Report(numbers, claims, lambda: _figure(runs, found), _CAPTION, planar.reported_parameters(first))
 
 
-def kinetic_force(friction: dict[str, Any]) -> float:
-    """Returns the force F [N] at which the friction node's contact slides; of elements in parallel that of all."""
-    return float(friction["loading_force"][-1] if friction.get("model") == "parallel" else friction["friction_force"])
-
-
-def breakaway_force(friction: dict[str, Any]) -> float:
-    """Returns the force [N] at which the friction node's contact begins to slide: F, or Fs of a law that has one."""
-    if friction.get("model") == "parallel":
-        return kinetic_force(friction)
-    return float(friction[breakaway_parameter(friction.get("law", "coulomb"))])
-
-
 def _claims(runs: list[RunNumbers], friction: dict[str, Any], count: float, count_force: float) -> Claims:
     """Makes the claims about model C and a law with F."""
     claims, force = Claims(), kinetic_force(friction)
     slidings = [result.sliding for result in runs if result.sliding is not None]
-    claims.assess(
-        "While the tip slides, also in curves, the force opposes the velocity but for the lag of the spring (Fig. 19).",
-        min(slidings, key=lambda sliding: sliding.within_lag_share, default=None),
-        lambda worst: _assess_opposition(worst, force),
-        unless="no sliding",
+    text = (
+        "While the tip slides, also in curves, the force opposes the velocity but for the lag of the spring (Fig. 19)."
     )
+    least = min(slidings, key=lambda sliding: sliding.within_lag_share, default=None)
+    if worst := claims.reached(text, least, unless="no sliding"):
+        claims.say(
+            text,
+            "angle between -f and -v below the spring's lag on this path and the encoder's part (delay, one count) in "
+            f"{100 * worst.within_lag_share:.1f} % of all {worst.samples} sliding samples (at least "
+            f"{100 * _WITHIN_LAG:g} %), below the settled lag F/(K R) and that part in "
+            f"{100 * worst.within_steady_lag_share:.1f} %, below 90° in {100 * worst.opposing_share:.1f} %; median "
+            f"{np.degrees(worst.median_angle):.1f}°, 95 % below {np.degrees(worst.p95_angle):.1f}°; mean force "
+            f"{worst.mean_force:.2f} N (F = {force:g} N)",
+            worst.within_lag_share >= _WITHIN_LAG,
+        )
     for result in runs:
         _claim_drift(claims, result, force, count)
     for result in runs:
@@ -115,33 +103,16 @@ def _claims(runs: list[RunNumbers], friction: dict[str, Any], count: float, coun
     return claims
 
 
-def _assess_opposition(worst: Sliding, force: float) -> Verdict:
-    return (
-        f"angle between -f and -v below the spring's lag on this path and the encoder's part (delay, one count) in "
-        f"{100 * worst.within_lag_share:.1f} % of all {worst.samples} sliding samples (at least "
-        f"{100 * _WITHIN_LAG:g} %), below the settled lag F/(K R) and that part in "
-        f"{100 * worst.within_steady_lag_share:.1f} %, below 90° in {100 * worst.opposing_share:.1f} %; median "
-        f"{np.degrees(worst.median_angle):.1f}°, 95 % below {np.degrees(worst.p95_angle):.1f}°; mean force "
-        f"{worst.mean_force:.2f} N (F = {force:g} N)",
-        worst.within_lag_share >= _WITHIN_LAG,
-    )
-
-
 def _claim_drift(claims: Claims, result: RunNumbers, force: float, count: float) -> None:
     text = f"Below F = {force:g} N the joystick stays where it is, without drift (Fig. 20, b); {result.delay}."
     rests = [rest for rest in result.rests if rest.largest_force < force]
-    if not rests:
-        claims.say(text, unless="no rest below F long enough")
-        return
-    worst = max(rests, key=lambda rest: rest.drift)
-    claims.below(
-        text,
-        worst.drift,
-        count,
-        "m",
-        about=f"largest drift of {len(rests)} rests with tremor, of the true position in {worst.length:.1f} s, "
-        f"under forces up to {max(rest.largest_force for rest in rests):.2f} N, limited by one encoder count:",
-    )
+    farthest = max(rests, key=lambda rest: rest.drift, default=None)
+    if worst := claims.reached(text, farthest, unless="no rest below F long enough"):
+        about = (
+            f"largest drift of {len(rests)} rests with tremor, of the true position in {worst.length:.1f} s, "
+            f"under forces up to {max(rest.largest_force for rest in rests):.2f} N, limited by one encoder count:"
+        )
+        claims.below(text, worst.drift, count, "m", about=about)
 
 
 def _claim_chatter(claims: Claims, result: RunNumbers, count_force: float) -> None:
@@ -206,11 +177,9 @@ _CAPTION = (
     "that rest."
 )
 
-#: moving average of the drift plot; single encoder counts otherwise hide it [s]
-_SMOOTHING = 0.05
+_SMOOTHING = 0.05  #: moving average of the drift plot; single encoder counts otherwise hide it [s]
 
-#: drawn length of one newton in the path plot [m/N]
-_FORCE_SCALE = 1e-3
+_FORCE_SCALE = 1e-3  #: drawn length of one newton in the path plot [m/N]
 
 
 def _figure(runs: dict[str, Run], numbers: dict[str, RunNumbers]) -> Figure:

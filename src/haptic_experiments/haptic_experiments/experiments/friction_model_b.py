@@ -11,55 +11,38 @@ from haptic_bags.bags import Bag
 from haptic_experiments.kit import comparison
 from haptic_experiments.kit.comparison import Case, ColumnNumbers, ScriptedRun
 from haptic_experiments.kit.results import HIDDEN, MERGED, Claims, Report
-from haptic_experiments.kit.signals import dominant_mode, largest, roughness
+from haptic_experiments.kit.signals import largest, roughness
 from haptic_friction.design import evaluate_model_c
+from haptic_friction.reference.modes import first_slide_mode
 from haptic_friction.reference.motions import ramp_response
 
 #: the original, and the model in front of the spring in the alternative of Fig. 12(a)
 _ORIGINAL, _ALTERNATIVE = "B", "A"
-#: largest deviation of an input that counts as a ramp, relative to its end
-_ROUNDING = 1e-9
-#: a force vibrates when its second differences are so many times those of the continuous motion
-_VIBRATING = 10.0
-#: agreement of a growth measured over a few steps with the eigenvalue
-_GROWTH = 1e-3
-#: a force beyond so many times F is not drawn
-_CUT = 6.0
+_ROUNDING = 1e-9  #: largest deviation of an input that counts as a ramp, relative to its end
+_VIBRATING = 10.0  #: a force vibrates when its second differences are so many times those of the continuous motion
+_GROWTH = 1e-3  #: agreement of a growth measured over a few steps with the eigenvalue
+_CUT = 6.0  #: a force beyond so many times F is not drawn
 
 
 @dataclass(frozen=True)
 class Sliding:
-    """Motion of the alternative while it slides.
+    """Motion of the alternative while it slides."""
 
-    Attributes:
-        growth: Factor per step of the strongest mode; None if it does not slide for long enough.
-        spectral_radius: Largest eigenvalue of its map.
-        monotone, stable: Whether the map is free of oscillation, and stable.
-    """
-
-    growth: float | None
-    spectral_radius: float
-    monotone: bool
-    stable: bool
+    growth: float | None  #: factor per step of the strongest mode; None if it does not slide for long enough
+    spectral_radius: float  #: largest eigenvalue of its map
+    monotone: bool  #: whether the map is free of oscillation
+    stable: bool  #: whether the map is stable
 
 
 @dataclass(frozen=True)
 class Ramp(Case):
-    """Numbers of a column that slides at a ramp.
+    """Numbers of a column that slides at a ramp."""
 
-    Attributes:
-        largest_force: Largest force h [N].
-        deviation: Largest difference of the force from that of the continuous motion [N].
-        force_step: Rise of the force in the step before it slides [N].
-        roughness_ratio: RMS of the force's second differences over that of the continuous motion.
-        sliding: While it slides; None if it is not the alternative.
-    """
-
-    largest_force: float = field(metadata=HIDDEN)
-    deviation: float
-    force_step: float
-    roughness_ratio: float
-    sliding: Sliding | None = field(metadata=MERGED)
+    largest_force: float = field(metadata=HIDDEN)  #: largest force h [N]
+    deviation: float  #: largest difference of the force from that of the continuous motion [N]
+    force_step: float  #: rise of the force in the step before it slides [N]
+    roughness_ratio: float  #: RMS of the force's second differences over that of the continuous motion
+    sliding: Sliding | None = field(metadata=MERGED)  #: while it slides; None if it is not the alternative
 
     @property
     def vibrates(self) -> bool:
@@ -79,30 +62,15 @@ class Ramp(Case):
 
 @dataclass(frozen=True)
 class Numbers(ColumnNumbers):
-    """Numbers of one model in one run.
+    """Numbers of one model in one run."""
 
-    Attributes:
-        largest_force: Largest force h [N].
-        roughness: RMS of the force's second differences [N].
-    """
-
-    largest_force: float
-    roughness: float
+    largest_force: float  #: largest force h [N]
+    roughness: float  #: RMS of the force's second differences [N]
 
 
 def free_growth(run: ScriptedRun, column: int) -> float | None:
-    """Computes the factor per step of the strongest mode, from the first sliding motion without a stop.
-
-    There the alternative is linear, and at a ramp its velocity's second differences are free of the input.
-    """
-    v, sticks = run.velocity[:, column], run.sticking[:, column]
-    moving = np.flatnonzero(~sticks & (v > 0.0))
-    if not len(moving):
-        return None
-    first = int(moving[0])
-    ends = np.flatnonzero(sticks[first:] | (v[first:] <= 0.0))
-    last = first + (int(ends[0]) if len(ends) else len(v) - first)
-    return dominant_mode(np.diff(v[first:last], n=2))
+    """Computes the factor per step of the strongest mode, from the first sliding motion without a stop."""
+    return first_slide_mode(run.velocity[:, column], run.sticking[:, column])
 
 
 def slope_of(run: ScriptedRun) -> float | None:
@@ -142,12 +110,6 @@ def _ramp(run: ScriptedRun, column: int) -> Ramp | None:
     )
 
 
-def analyse(bags: dict[str, Bag]) -> Report:
-    """Computes metrics, claims and figure of one or more bags of the experiment."""
-    models = (_ORIGINAL, _ALTERNATIVE)
-    return comparison.alternative_report(bags, models, measure, _claims, _draw, _CAPTION, figure_part="a", height=3.8)
-
-
 def _claims(claims: Claims, originals: list[Ramp], alternatives: list[Ramp]) -> None:
     _claim_original(claims, originals)
     _claim_alternative(claims, alternatives)
@@ -155,19 +117,17 @@ def _claims(claims: Claims, originals: list[Ramp], alternatives: list[Ramp]) -> 
 
 def _claim_original(claims: Claims, cases: list[Ramp]) -> None:
     text = "The stiffness of model B is not limited: its force neither vibrates nor grows (Fig. 13, left)."
-    if not cases:
-        missing = "Coulomb friction, critical damping or more, and a ramp that makes it slide"
-        claims.say(text, unless=f"no run of model {_ORIGINAL} with {missing}")
-        return
-    worst = max(cases, key=lambda case: case.deviation / case.force_step)
-    claims.say(
-        text,
-        f"{len(cases)} cases up to T^2 K/M = {max(case.element.ratio for case in cases):.3g}: at most "
-        f"{worst.deviation:.3f} N from the continuous motion ({worst.element.words}; before it slides the force rises "
-        f"by {worst.force_step:.3f} N a step, the limit), second differences at most "
-        f"{max(case.roughness_ratio for case in cases):.2f} times those of that motion (limit {_VIBRATING:g})",
-        all(case.deviation < case.force_step and not case.vibrates for case in cases),
-    )
+    missing = "Coulomb friction, critical damping or more, and a ramp that makes it slide"
+    farthest = max(cases, key=lambda case: case.deviation / case.force_step, default=None)
+    if worst := claims.reached(text, farthest, unless=f"no run of model {_ORIGINAL} with {missing}"):
+        claims.say(
+            text,
+            f"{len(cases)} cases up to T^2 K/M = {max(case.element.ratio for case in cases):.3g}: at most "
+            f"{worst.deviation:.3f} N from the continuous motion ({worst.element.words}; before it slides the force "
+            f"rises by {worst.force_step:.3f} N a step, the limit), second differences at most "
+            f"{max(case.roughness_ratio for case in cases):.2f} times those of that motion (limit {_VIBRATING:g})",
+            all(case.deviation < case.force_step and not case.vibrates for case in cases),
+        )
 
 
 def _claim_alternative(claims: Claims, cases: list[Ramp]) -> None:
@@ -221,3 +181,9 @@ def _draw(axes: Axes, run: ScriptedRun, columns: list[int]) -> None:
     axes.set_ylim(-top if top > 1.5 * force else -0.05 * top, 1.1 * top)
     if columns:
         axes.legend(loc="upper left" if top > 1.5 * force else "lower right", framealpha=1.0)
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
+    models = (_ORIGINAL, _ALTERNATIVE)
+    return comparison.alternative_report(bags, models, measure, _claims, _draw, _CAPTION, figure_part="a", height=3.8)

@@ -19,52 +19,32 @@ from haptic_friction.reference.motions import slide_to_rest
 _ORIGINAL, _ALTERNATIVE = "D", "C"
 #: fraction of the largest velocity after the stop that is left at the end of an object that counts as at rest
 _AT_REST = 1e-3
-#: fraction of the run, at its end, that decides that
-_END = 0.1
-#: fraction of the start velocity below which an object's velocity is rounding
-_SMALL = 1e-12
-#: the spring fills within this fraction of the sliding at most
-_FILLING = 0.1
-#: agreement of an eigenvalue measured over a few steps with the computed one
-_GROWTH = 1e-3
-#: relative deviation within which an element counts as critically damped
-_CRITICAL = 1e-6
+_END = 0.1  #: fraction of the run, at its end, that decides that
+_SMALL = 1e-12  #: fraction of the start velocity below which an object's velocity is rounding
+_FILLING = 0.1  #: the spring fills within this fraction of the sliding at most
+_GROWTH = 1e-3  #: agreement of an eigenvalue measured over a few steps with the computed one
+_CRITICAL = 1e-6  #: relative deviation within which an element counts as critically damped
 
 
 @dataclass(frozen=True)
 class Sticking:
-    """Motion of the alternative while it sticks.
+    """Motion of the alternative while it sticks."""
 
-    Attributes:
-        decay: Factor per step of the strongest mode; None if it does not stick for long enough.
-        spectral_radius: Largest eigenvalue of its map.
-    """
-
-    decay: float | None
-    spectral_radius: float
+    decay: float | None  #: factor per step of the strongest mode; None if it does not stick for long enough
+    spectral_radius: float  #: largest eigenvalue of its map
 
 
 @dataclass(frozen=True)
 class Stop(Case):
-    """Numbers of a column that slides to rest.
+    """Numbers of a column that slides to rest."""
 
-    Attributes:
-        stop_step: First step that ends without a velocity forward (1-based).
-        sign_changes: Changes of the velocity's sign from the start; 1 is the spring's pull back after the stop.
-        pull_back: Largest speed against the start velocity [m/s].
-        left: Largest speed in the last tenth of the run over that.
-        deviation: Largest difference of the velocity from the continuous motion [m/s].
-        velocity_step: T F/M [m/s].
-        sticking: While it sticks; None if it is not the alternative.
-    """
-
-    stop_step: int
-    sign_changes: int
-    pull_back: float
-    left: float
-    deviation: float
-    velocity_step: float
-    sticking: Sticking | None = field(metadata=MERGED)
+    stop_step: int  #: first step that ends without a velocity forward (1-based)
+    sign_changes: int  #: changes of the velocity's sign from the start; 1 is the spring's pull back after the stop
+    pull_back: float  #: largest speed against the start velocity [m/s]
+    left: float  #: largest speed in the last tenth of the run over that
+    deviation: float  #: largest difference of the velocity from the continuous motion [m/s]
+    velocity_step: float  #: T F/M [m/s]
+    sticking: Sticking | None = field(metadata=MERGED)  #: while it sticks; None if it is not the alternative
 
     @property
     def rests(self) -> bool:
@@ -82,13 +62,9 @@ class Stop(Case):
 
 @dataclass(frozen=True)
 class Numbers(ColumnNumbers):
-    """Numbers of one model in one run.
+    """Numbers of one model in one run."""
 
-    Attributes:
-        ratio: T^2 K/M.
-    """
-
-    ratio: float
+    ratio: float  #: T^2 K/M
 
 
 def measure(run: ScriptedRun, column: int) -> Numbers:
@@ -128,12 +104,6 @@ def _stop(run: ScriptedRun, column: int) -> Stop | None:
     )
 
 
-def analyse(bags: dict[str, Bag]) -> Report:
-    """Computes metrics, claims and figure of one or more bags of the experiment."""
-    models = (_ORIGINAL, _ALTERNATIVE)
-    return comparison.alternative_report(bags, models, measure, _claims, _draw, _CAPTION, figure_part="b", height=4.4)
-
-
 def _claims(claims: Claims, originals: list[Stop], alternatives: list[Stop]) -> None:
     alternatives = sorted(alternatives, key=lambda case: case.element.ratio)
     _claim_original(claims, originals)
@@ -143,20 +113,18 @@ def _claims(claims: Claims, originals: list[Stop], alternatives: list[Stop]) -> 
 
 def _claim_original(claims: Claims, cases: list[Stop]) -> None:
     text = "The stiffness of model D is not limited: it comes to rest without oscillation (Fig. 14, left)."
-    if not cases:
-        missing = "Coulomb friction, critical damping, a start velocity and no force until it rests"
-        claims.say(text, unless=f"no run of model {_ORIGINAL} with {missing}")
-        return
-    worst = max(cases, key=lambda case: case.deviation / case.velocity_step)
-    claims.say(
-        text,
-        f"{len(cases)} cases up to T^2 K/M = {max(case.element.ratio for case in cases):.3g}: at most "
-        f"{max(case.sign_changes for case in cases)} change of sign each (1 is the spring's pull back), at the end at "
-        f"most {max(case.left for case in cases):.1e} of it left (limit {_AT_REST:g}); at most "
-        f"{1e3 * worst.deviation:.2f} mm/s from the continuous motion ({worst.element.words}; limit T F/M = "
-        f"{1e3 * worst.velocity_step:g} mm/s)",
-        all(case.sign_changes <= 1 and case.rests and case.deviation < case.velocity_step for case in cases),
-    )
+    missing = "Coulomb friction, critical damping, a start velocity and no force until it rests"
+    farthest = max(cases, key=lambda case: case.deviation / case.velocity_step, default=None)
+    if worst := claims.reached(text, farthest, unless=f"no run of model {_ORIGINAL} with {missing}"):
+        claims.say(
+            text,
+            f"{len(cases)} cases up to T^2 K/M = {max(case.element.ratio for case in cases):.3g}: at most "
+            f"{max(case.sign_changes for case in cases)} change of sign each (1 is the spring's pull back), at the end "
+            f"at most {max(case.left for case in cases):.1e} of it left (limit {_AT_REST:g}); at most "
+            f"{1e3 * worst.deviation:.2f} mm/s from the continuous motion ({worst.element.words}; limit T F/M = "
+            f"{1e3 * worst.velocity_step:g} mm/s)",
+            all(case.sign_changes <= 1 and case.rests and case.deviation < case.velocity_step for case in cases),
+        )
 
 
 def _claim_vibration(claims: Claims, cases: list[Stop]) -> None:
@@ -248,3 +216,9 @@ def _window(run: ScriptedRun) -> tuple[tuple[float, float], tuple[float, float]]
     if not 0.0 < stop < end or not 0.0 < reach < abs(start):
         return None
     return (stop - 0.03 * end, min(stop + 0.25 * end, end)), (-2.0 * reach, 3.5 * reach)
+
+
+def analyse(bags: dict[str, Bag]) -> Report:
+    """Computes metrics, claims and figure of one or more bags of the experiment."""
+    models = (_ORIGINAL, _ALTERNATIVE)
+    return comparison.alternative_report(bags, models, measure, _claims, _draw, _CAPTION, figure_part="b", height=4.4)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,45 +17,30 @@ from haptic_experiments.kit.comparison import ScriptedRun
 from haptic_experiments.kit.figures import Curve, Panel, make_room, panels, shade_true
 from haptic_experiments.kit.results import MERGED, OPTIONAL, Claims, Report
 from haptic_experiments.kit.signals import largest, phases, rms
-from haptic_friction.reference.rigid_chain import rigid_chain
+from haptic_friction.reference import rigid_chain
 
-#: contacts as (first, second) partner, -1 the base, that the report knows
-_CHAIN = ([-1, 0], [0, 1])
-#: model of the contacts in the paper; another one is measured without verdicts
-_MODEL = "C"
-#: shortest sticking that counts as a phase [s]
-_SHORTEST = 5e-3
-#: drive periods at the start that belong to the transient
-_TRANSIENT = 2
-#: steps of the rigid computation in one control period
-_FINER = 4
-#: what rounding may leave of an equation of motion, relative to its largest term
-_ROUNDING = 1e-12
+_CHAIN = ([-1, 0], [0, 1])  #: contacts as (first, second) partner, -1 the base, that the report knows
+_MODEL = "C"  #: model of the contacts in the paper; another one is measured without verdicts
+_SHORTEST = 5e-3  #: shortest sticking that counts as a phase [s]
+_TRANSIENT = 2  #: drive periods at the start that belong to the transient
+_FINER = 4  #: steps of the rigid computation in one control period
+_ROUNDING = 1e-12  #: largest error of an equation of motion by rounding, relative to its largest term
 #: largest difference from the rigid limit: of the fraction of time that sticks, and of the positions, RMS over RMS
 _STICK_SHARE, _POSITION = 0.02, 0.03
 
 
 @dataclass(frozen=True)
 class ContactNumbers:
-    """Numbers of the steady motion of one contact and its body, and (`rigid_...`) of rigid contacts.
+    """Numbers of the steady motion of one contact and its body, and (`rigid_...`) of rigid contacts."""
 
-    Attributes:
-        stick_phases_per_period: Number of stick phases in each drive period.
-        stick_phase_lengths, rigid_stick_phase_lengths: Length of each of them [s].
-        stick_share, rigid_stick_share: Fraction of the time that sticks.
-        position_rms: RMS of the body's position [m].
-        position_difference_rms: RMS of its difference from the rigid contacts' [m].
-        force_difference_rms: RMS of the force's difference from the rigid contacts' [N].
-    """
-
-    stick_phases_per_period: list[int]
-    stick_phase_lengths: list[float]
-    rigid_stick_phase_lengths: list[float]
-    stick_share: float
-    rigid_stick_share: float
-    position_rms: float
-    position_difference_rms: float
-    force_difference_rms: float
+    stick_phases_per_period: list[int]  #: number of stick phases in each drive period
+    stick_phase_lengths: list[float]  #: length of each of them [s]
+    rigid_stick_phase_lengths: list[float]  #: length of each of the rigid contacts' [s]
+    stick_share: float  #: fraction of the time that sticks
+    rigid_stick_share: float  #: fraction of the time that the rigid contacts stick
+    position_rms: float  #: RMS of the body's position [m]
+    position_difference_rms: float  #: RMS of its difference from the rigid contacts' [m]
+    force_difference_rms: float  #: RMS of the force's difference from the rigid contacts' [N]
 
     @property
     def ratio(self) -> float:
@@ -66,34 +50,23 @@ class ContactNumbers:
 
 @dataclass(frozen=True)
 class Steady:
-    """Numbers of the steady motion.
+    """Numbers of the steady motion."""
 
-    Attributes:
-        drive_periods: Number of drive periods.
-        contact_1, contact_2: Numbers of the contacts.
-    """
-
-    drive_periods: int
-    contact_1: ContactNumbers
-    contact_2: ContactNumbers
+    drive_periods: int  #: number of drive periods
+    contact_1: ContactNumbers  #: numbers of the first contact
+    contact_2: ContactNumbers  #: numbers of the second contact
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of a run.
+    """Numbers of a run."""
 
-    Attributes:
-        period: T [s].
-        ticks: Number of ticks.
-        largest_overload: Largest excess of a friction force over its limit, over the limit.
-        momentum_residual: Result of `momentum_residual`; None for an unknown chain.
-        steady: Steady motion; None where it does not last two periods beyond the transient.
-    """
-
-    period: float
-    ticks: int
-    largest_overload: float
+    period: float  #: T [s]
+    ticks: int  #: number of ticks
+    largest_overload: float  #: largest excess of a friction force over its limit, over the limit
+    #: result of `momentum_residual`; None for an unknown chain
     momentum_residual: float | None = field(default=None, metadata=OPTIONAL)
+    #: steady motion; None where it does not last two periods beyond the transient
     steady: Steady | None = field(default=None, metadata=MERGED)
 
 
@@ -108,16 +81,12 @@ def momentum_residual(run: ScriptedRun) -> float:
     """Computes the largest error of M v' = sum of forces - K x, with the forces of the step before (60), over F1."""
     velocity, position = bodies(run)
     mass, spring = np.array(run.parameters["body_mass"]), np.array(run.parameters["body_stiffness"])
-    pull = np.column_stack((run.force[:-1, 0] - run.force[:-1, 1], run.force[:-1, 1])) - spring * position[:-1]
-    residual = mass * np.diff(velocity, axis=0) / run.period - pull
-    return largest(residual) / max(largest(pull), 1e-300)
+    return rigid_chain.momentum_residual(velocity, position, run.force, mass=mass, spring=spring, period=run.period)
 
 
 def drive_periods(run: ScriptedRun) -> list[tuple[int, int]]:
     """Finds first index and end of each period of the base's velocity, from one rise through zero to the next."""
-    u = run.input_velocity
-    rises = np.flatnonzero((u[:-1] <= 0.0) & (u[1:] > 0.0))
-    return [(int(a), int(b)) for a, b in pairwise(rises)]
+    return rigid_chain.rising_periods(run.input_velocity)
 
 
 def stick_phases(sticking: np.ndarray, period: float, start: int, end: int) -> list[tuple[int, int]]:
@@ -171,7 +140,7 @@ def _rigid(run: ScriptedRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     p = run.parameters
     steps = np.arange(_FINER * (len(run.tick) - 1) + 1) / _FINER
     u = np.interp(steps, run.tick, run.input_velocity)
-    results = rigid_chain(
+    results = rigid_chain.rigid_chain(
         u,
         period=run.period / _FINER,
         mass=tuple(p["body_mass"]),

@@ -14,48 +14,31 @@ from haptic_experiments.kit.results import MERGED, Claims, Report
 from haptic_experiments.kit.signals import largest, sign_changes
 from haptic_friction.reference.motions import model_a_motion, stop_time
 
-#: model of the claims
-_MODEL = "A"
-#: a few hundred additions of numbers around 1, each off by at most 1.1e-16
-_ROUNDING = 1e-12
+_MODEL = "A"  #: model of the claims
+_ROUNDING = 1e-12  #: a few hundred additions of numbers around 1, each off by at most 1.1e-16
 
 
 @dataclass(frozen=True)
 class Known:
-    """Numbers of a run whose motion has a closed form.
+    """Numbers of a run whose motion has a closed form."""
 
-    Attributes:
-        kind: "stop" or "reversal".
-        stop_time: Time at which the continuous motion has no velocity [s].
-        velocity_deviation, force_deviation: Largest differences from the closed form [m/s], [N].
-    """
-
-    kind: str
-    stop_time: float
-    velocity_deviation: float
-    force_deviation: float
+    kind: str  #: "stop" or "reversal"
+    stop_time: float  #: time at which the continuous motion has no velocity [s]
+    velocity_deviation: float  #: largest difference from the closed form [m/s]
+    force_deviation: float  #: largest difference from the closed form [N]
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one model in one run.
+    """Numbers of one model in one run."""
 
-    Attributes:
-        period: T [s].
-        first_zero_step: First step that ends at a velocity of exactly zero (1-based); None if there is none.
-        nonzero_after: Number of later ones that do not; None without such a step.
-        sign_changes: Changes of the velocity's sign.
-        final_velocity, final_force: Velocity [m/s] and friction force [N] at the end.
-        known: Beside the closed form; None without one.
-    """
-
-    period: float
-    first_zero_step: int | None
-    nonzero_after: int | None
-    sign_changes: int
-    final_velocity: float
-    final_force: float
-    known: Known | None = field(metadata=MERGED)
+    period: float  #: T [s]
+    first_zero_step: int | None  #: first step that ends at a velocity of exactly zero (1-based); None if there is none
+    nonzero_after: int | None  #: number of later ones that do not; None without such a step
+    sign_changes: int  #: changes of the velocity's sign
+    final_velocity: float  #: velocity at the end [m/s]
+    final_force: float  #: friction force at the end [N]
+    known: Known | None = field(metadata=MERGED)  #: beside the closed form; None without one
 
     @property
     def words(self) -> str:

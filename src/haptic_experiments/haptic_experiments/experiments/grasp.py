@@ -20,31 +20,23 @@ from haptic_experiments.kit.results import Claims, Report, key
 SCENE = "convex_contact.grasp_scene:grasp"
 #: fractions of the pendulum frequency up to which the rod must be held, and from which it must be lost [-]
 SLOW, FAST = 0.75, 1.0
-#: tilt of a rod that is held, at most [rad]
-SECURE = np.radians(2.0)
+SECURE = np.radians(2.0)  #: tilt of a rod that is held, at most [rad]
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        frequency: Frequency of the circle [Hz].
-        pendulum_frequency: Frequency of the rod as a compound pendulum [Hz].
-        time_to_failure_s: Time at which the rod is lost [s]; None if it is held.
-        largest_tilt_deg: Largest tilt of the rod while it is held [deg].
-        creep_um_per_s: Speed at which a held rod sinks, over whole turns at the end [um/s]; None if it is lost.
-        mean_pad_force: Mean normal force of a pad while the rod is held [N].
-        largest_distance_from_circle_m: Largest distance of the hand from its circle [m].
-    """
-
-    frequency: float = field(metadata=key("frequency_Hz"))
+    frequency: float = field(metadata=key("frequency_Hz"))  #: frequency of the circle [Hz]
+    #: frequency of the rod as a compound pendulum [Hz]
     pendulum_frequency: float = field(metadata=key("pendulum_frequency_Hz"))
-    time_to_failure_s: float | None
-    largest_tilt_deg: float
+    time_to_failure_s: float | None  #: time at which the rod is lost [s]; None if it is held
+    largest_tilt_deg: float  #: largest tilt of the rod while it is held [deg]
+    #: speed at which a held rod sinks, over whole turns at the end [um/s]; None if it is lost
     creep_um_per_s: float | None
+    #: mean normal force of a pad while the rod is held [N]
     mean_pad_force: float = field(metadata=key("mean_pad_force_N"))
-    largest_distance_from_circle_m: float
+    largest_distance_from_circle_m: float  #: largest distance of the hand from its circle [m]
 
     @property
     def is_held(self) -> bool:
@@ -80,8 +72,6 @@ def measure(run: ContactRun, scene: Grasp) -> Numbers:
     first = int(np.argmin(np.abs(run.time - (run.time[-1] - length))))
     sunk = moved[first, 2] - moved[-1, 2]
     hand = run.position[:, run.body("gripper/hand"), :2]
-    angle = 2.0 * np.pi * scene.frequency * run.time
-    circle = scene.circle_radius * np.column_stack([np.cos(angle), np.sin(angle)])
     return Numbers(
         frequency=scene.frequency,
         pendulum_frequency=scene.pendulum_frequency,
@@ -89,7 +79,7 @@ def measure(run: ContactRun, scene: Grasp) -> Numbers:
         largest_tilt_deg=float(np.degrees(tilt(run)[run.time <= last].max(initial=0.0))),
         creep_um_per_s=None if lost else float(1e6 * sunk / (run.time[-1] - run.time[first])),
         mean_pad_force=float(0.5 * force[1:][run.time[1:] <= last].mean()) if last > 0.0 else 0.0,
-        largest_distance_from_circle_m=float(np.linalg.norm(hand - circle, axis=1).max()),
+        largest_distance_from_circle_m=float(np.linalg.norm(hand - scene.circle(run.time), axis=1).max()),
     )
 
 
@@ -111,7 +101,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
             " (1 within 0.01)",
             unless="no run holds the rod",
         )
-        limits = {name: _elongation_limit(run, scenes[name]) for name, run in runs.items()}
+        limits = {name: scenes[name].elongation_limit(run.step) for name, run in runs.items()}
         far = {name: e.largest_distance_from_circle_m for name, e in numbers.items()}
         claims.say(
             "The hand is on its circle at every tick.",
@@ -123,15 +113,6 @@ def analyse(bags: dict[str, Bag]) -> Report:
         return measure(run, run.scene(SCENE, Grasp))
 
     return report_of(runs, measured, claim, lambda: _figure(runs, scenes), _CAPTION)
-
-
-def _elongation_limit(run: ContactRun, scene: Grasp) -> float:
-    """Computes the largest distance of the hand from its circle [m].
-
-    The near-rigid spring is elongated by 5e-4 dt^2 a for the mass that it moves; the limit is four times this, for the
-    rod and the fingers.
-    """
-    return 2e-3 * (run.step**2) * scene.circle_radius * (2.0 * np.pi * scene.frequency) ** 2 + 1e-12
 
 
 def _claim_frequencies(claims: Claims, slow: dict[str, Numbers], fast: dict[str, Numbers]) -> None:

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from convex_contact import World
 from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
+from convex_contact.scenes.closed_forms import pressure_gap_of_sphere
 from convex_contact.scenes.contact_surfaces import ClosedForms, closed_forms_of, compliant_geometry, touching_heights
 from haptic_bags.bags import Bag
 from haptic_core.parameters import entry_values
@@ -49,20 +50,13 @@ _TEXTS = {
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        ball_depth, lid_depth: Depths at rest [m].
-        sliding: Deceleration of the block [m/s^2]; None if the run is too short.
-        spinning: Deceleration of the disk [rad/s^2]; None if the run is too short.
-        faces: Mean number of contacts.
-    """
-
-    ball_depth: float
-    lid_depth: float
-    sliding: float | None
-    spinning: float | None
-    faces: float
+    ball_depth: float  #: depth of the ball at rest [m]
+    lid_depth: float  #: depth of the lid at rest [m]
+    sliding: float | None  #: deceleration of the block [m/s^2]; None if the run is too short
+    spinning: float | None  #: deceleration of the disk [rad/s^2]; None if the run is too short
+    faces: float  #: mean number of contacts
 
 
 def world_of(run: ContactRun) -> World:
@@ -177,6 +171,5 @@ def _pressures(runs: Mapping[str, ContactRun], radius: float, model: ClosedForms
         lines.append(Curve(1e3 * away, -1e3 * contacts.signed_distance[chosen], name, points))
     h = radius - model.ball_depth
     s = np.linspace(0.0, math.sqrt(radius**2 - h**2), 50)
-    r = np.hypot(s, h)
-    closed = 1e3 * (radius - r) * r / h
-    return [*lines, Curve(1e3 * s, closed, "closed form", DASHED)]
+    closed = pressure_gap_of_sphere(s, radius, model.ball_depth)
+    return [*lines, Curve(1e3 * s, 1e3 * closed, "closed form", DASHED)]

@@ -20,27 +20,22 @@ from haptic_experiments.kit.composed import ComposedNumbers, GraphPanel, RunAndI
 from haptic_experiments.kit.figures import Curve, Panel, make_room, mark, panels, shade_true
 from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.signals import largest, phases, rms
-from haptic_experiments.kit.stick_slip import LIGHTEST, NAMES, PAPER, Margins, Scene, StickSlip
+from haptic_experiments.kit.stick_slip import NAMES, PAPER, Margins, Scene
 from haptic_friction import ContactNetwork, ImplicitNetwork
 from haptic_friction.reference.networks import EnergyBalance, stuck_radius
+from haptic_friction.reference.slab_chain import LIGHTEST, SlabMotion
 
 #: largest effect of rounding between the nodes and the library over a run [m], [N]: the same sums in another order
 SAME_MOTION, SAME_FORCE = 1e-12, 1e-8
-#: shortest sticking that counts as a phase [s]
-SHORTEST = 5e-3
-#: RMS difference of tool, slabs and forces from the implicit step that is allowed, over the RMS of each
-APART = 0.05
-#: fraction of the ticks that may be missed in realtime
-MISSED = 0.01
-#: fraction of the tool's work that the balance of energy may leave open
-OPEN = 0.02
-#: the hand's last phase is rest; it begins so long before the end [s]
-REST = 0.7
+SHORTEST = 5e-3  #: shortest sticking that counts as a phase [s]
+APART = 0.05  #: RMS difference of tool, slabs and forces from the implicit step that is allowed, over the RMS of each
+MISSED = 0.01  #: fraction of the ticks that may be missed in realtime
+OPEN = 0.02  #: fraction of the tool's work that the balance of energy may leave open
+REST = 0.7  #: the hand's last phase is rest; it begins so long before the end [s]
 #: difference of the simulated limit from that of the map: steps of the bisection are 2 %, and just beyond it the
 #: instability has to grow
 MAP = 0.05
-#: work of one count of the encoders against the friction force [J]: 12 um times 5 N
-COUNT_WORK = 6e-5
+COUNT_WORK = 6e-5  #: work of one count of the encoders against the friction force [J]: 12 um times 5 N
 #: words of the margins, by delay [ticks]
 LATE, DELAYED = ("one tick late", "two ticks late"), ("no delay", "one tick of delay")
 _SIGNALS = ("tool", "position", "force")
@@ -57,17 +52,12 @@ class Signals:
 
 @dataclass(frozen=True)
 class Difference(Signals):
-    """Difference of two computations: the largest, as in `Signals`, its RMS (`..._rms`), and the dissipated energy's.
+    """Difference of two computations: the largest, as in `Signals`, its RMS, and that of the dissipated energy."""
 
-    Attributes:
-        tool_rms, position_rms, force_rms: RMS of the differences [m], [m], [N].
-        dissipated: Difference of the dissipated energies [J].
-    """
-
-    tool_rms: float
-    position_rms: float
-    force_rms: float
-    dissipated: float
+    tool_rms: float  #: RMS of the tool's difference [m]
+    position_rms: float  #: RMS of the slabs' difference [m]
+    force_rms: float  #: RMS of the forces' difference [N]
+    dissipated: float  #: difference of the dissipated energies [J]
 
 
 @dataclass(frozen=True)
@@ -80,39 +70,23 @@ class Transitions:
 
 @dataclass(frozen=True)
 class RunNumbers(ComposedNumbers):
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        mode: Mode of the loop.
-        ticks: Number of ticks.
-        missed: Fraction of the ticks that went on without an answer of all nodes.
-        stopped: Number of ticks in the safe state.
-        command_delay_ticks: Ticks between a command and the period in which it acts.
-        against_library: Difference from the library's network; None if ticks were missed.
-        against_split, against_implicit: Difference from the graph of the nodes, and from one implicit step.
-        split_against_implicit: Difference between these two.
-        rms: RMS of the run's signals.
-        transitions: Transitions of each contact, by computation.
-        stick_share: Fraction of the time that each contact sticks.
-        rest_change: RMS of each contact force's change from tick to tick at rest [N].
-        energy, energy_implicit: Balance of the energy [J].
-    """
-
-    mode: str
-    ticks: int
-    missed: float
-    stopped: int
-    command_delay_ticks: int
-    against_library: Difference | None
-    against_split: Difference
-    against_implicit: Difference
-    split_against_implicit: Difference
-    rms: Signals
-    transitions: dict[str, list[Transitions]]
-    stick_share: list[float]
-    rest_change: RunAndImplicit[list[float]]
-    energy: EnergyBalance
-    energy_implicit: EnergyBalance
+    mode: str  #: mode of the loop
+    ticks: int  #: number of ticks
+    missed: float  #: fraction of the ticks that went on without an answer of all nodes
+    stopped: int  #: number of ticks in the safe state
+    command_delay_ticks: int  #: ticks between a command and the period in which it acts
+    against_library: Difference | None  #: difference from the library's network; None if ticks were missed
+    against_split: Difference  #: difference from the graph of the nodes
+    against_implicit: Difference  #: difference from one implicit step
+    split_against_implicit: Difference  #: difference of that graph from one implicit step
+    rms: Signals  #: RMS of the run's signals
+    transitions: dict[str, list[Transitions]]  #: transitions of each contact, by computation
+    stick_share: list[float]  #: fraction of the time that each contact sticks
+    rest_change: RunAndImplicit[list[float]]  #: RMS of each contact force's change from tick to tick at rest [N]
+    energy: EnergyBalance  #: balance of the energy [J]
+    energy_implicit: EnergyBalance  #: balance of the energy in one implicit step [J]
 
 
 def missed(bag: Bag) -> float:
@@ -121,7 +95,7 @@ def missed(bag: Bag) -> float:
     return float(counts[-1]["missed"] / counts[-1]["ticks"]) if counts else float("nan")
 
 
-def difference(one: StickSlip, other: StickSlip) -> Difference:
+def difference(one: SlabMotion, other: SlabMotion) -> Difference:
     """Compares two computations on their common ticks."""
     n = min(len(one.tool), len(other.tool))
     signals = [getattr(one, name)[:n] - getattr(other, name)[:n] for name in _SIGNALS]
@@ -129,7 +103,7 @@ def difference(one: StickSlip, other: StickSlip) -> Difference:
     return Difference(*[*map(largest, signals), *map(rms, signals), dissipated])
 
 
-def transitions(run: StickSlip, period: float) -> list[Transitions]:
+def transitions(run: SlabMotion, period: float) -> list[Transitions]:
     """Counts the transitions of each contact."""
     shortest = max(1, round(SHORTEST / period))
     return [
@@ -142,10 +116,10 @@ def analyse(bags: dict[str, Bag]) -> Report:
     """Computes metrics, claims and figure of one or more bags of the experiment."""
     numbers: dict[str, RunNumbers] = {}
     claims = Claims()
-    runs: dict[str, tuple[Scene, StickSlip, StickSlip]] = {}
+    runs: dict[str, tuple[Scene, SlabMotion, SlabMotion]] = {}
     for name, bag in bags.items():
         scene, home = Scene.of(bag)
-        run = StickSlip.of_bag(bag, home)
+        run = stick_slip.of_bag(bag, home)
         implicit = scene.together(ImplicitNetwork, len(run.tool), delay=scene.delay)
         numbers[name] = measure(bag, scene, run, implicit)
         runs[name] = (scene, run, implicit)
@@ -158,7 +132,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return Report(found, claims, lambda: _figure(runs, first, margin), _CAPTION, parameters)
 
 
-def measure(bag: Bag, scene: Scene, run: StickSlip, implicit: StickSlip) -> RunNumbers:
+def measure(bag: Bag, scene: Scene, run: SlabMotion, implicit: SlabMotion) -> RunNumbers:
     """Measures one run."""
     T, device = scene.period, bag.topics["/joystick/device_state"]
     complete = len(run.tool) == len(device["tick"])
@@ -290,7 +264,7 @@ _CAPTION = (
 )
 
 
-def _figure(runs: dict[str, tuple[Scene, StickSlip, StickSlip]], bag: Bag, margin: Margins) -> Figure:
+def _figure(runs: dict[str, tuple[Scene, SlabMotion, SlabMotion]], bag: Bag, margin: Margins) -> Figure:
     position, apart = list[Curve](), list[Curve]()
     forces: list[list[Curve]] = [[], []]
     for linestyle, (name, (scene, run, implicit)) in zip(("-", ":"), runs.items(), strict=False):

@@ -10,18 +10,23 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import Axes3D
 
 from admittance_constraints import RollingDisk
-from admittance_constraints.mechanisms.rolling_disk import RollingMotion
+from admittance_constraints.mechanisms.rolling_disk import Parking, RollingMotion
 from haptic_bags.bags import Bag
-from haptic_experiments.kit import display
-from haptic_experiments.kit.display import COUNTS, IMPEDANCE_LIMIT, DisplayNumbers, DisplayRun, ToolPath
+from haptic_experiments.kit.display import (
+    COUNTS,
+    IMPEDANCE_LIMIT,
+    DisplayNumbers,
+    DisplayRun,
+    ToolPath,
+    display_report,
+    signal_panel,
+)
 from haptic_experiments.kit.figures import Panel, panels
-from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report, Verdict
+from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report
 from haptic_experiments.kit.signals import Spread, largest, rms
 
-#: epsilon of Fig. 9D [m/s]
-EPSILON = 1e-3
-#: speed above which the disk rolls [m/s]
-ROLLING_SPEED = 0.02
+EPSILON = 1e-3  #: epsilon of Fig. 9D [m/s]
+ROLLING_SPEED = 0.02  #: speed above which the disk rolls [m/s]
 #: median of Fig. 9D's error, and of the same error of the velocity along the axis, below which it is effective [%]
 ROLLING_ERROR = 5.0
 #: interval at which the figure shows the disk while it parks, at first [s]; the paper's Fig. 8 has 0.1 s
@@ -30,105 +35,59 @@ _SHOWN, _SHOWN_UNTIL = 0.1, 2.4
 
 @dataclass(frozen=True)
 class Rolling:
-    """Errors of rolling while the disk rolls, in percent of its speed plus `EPSILON`.
+    """Errors of rolling while the disk rolls, in percent of its speed plus `EPSILON`."""
 
-    Attributes:
-        rolling_error_median, rolling_error_p95: Error of Fig. 9D of the measured disk [%].
-        true_rolling_error_median: Median of that of the true disk [%].
-        sideways_error_median: Median of the measured velocity along the axis [%].
-    """
-
-    rolling_error_median: float
-    rolling_error_p95: float
-    true_rolling_error_median: float
-    sideways_error_median: float
-
-
-@dataclass(frozen=True)
-class Parking:
-    """Parallel parking.
-
-    Attributes:
-        across, along: Displacement across and along the first heading [m].
-        rolled: Rolled distance [m].
-        slipped: Range of the integral of the velocity along the axis, so that slips to and fro do not cancel [m].
-    """
-
-    across: float
-    along: float
-    rolled: float
-    slipped: float
+    rolling_error_median: float  #: median error of Fig. 9D of the measured disk [%]
+    rolling_error_p95: float  #: 95th percentile of that error [%]
+    true_rolling_error_median: float  #: median error of the true disk [%]
+    sideways_error_median: float  #: median of the measured velocity along the axis [%]
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """Effect of a push against the constraints.
+    """Effect of a push against the constraints."""
 
-    Attributes:
-        force: Largest force in its direction [N].
-        moved, truly_moved: Largest displacement of the measured and of the true tool in that direction [m].
-    """
-
-    force: float
-    moved: float
-    truly_moved: float
+    force: float  #: largest force in its direction [N]
+    moved: float  #: largest displacement of the measured tool in that direction [m]
+    truly_moved: float  #: largest displacement of the true tool in that direction [m]
 
 
 @dataclass(frozen=True)
 class Leaned(Pushed):
-    """Effect of a push from above.
+    """Effect of a push from above."""
 
-    Attributes:
-        height_rms: RMS of the height's error meanwhile [m].
-    """
-
-    height_rms: float
+    height_rms: float  #: RMS of the height's error meanwhile [m]
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """Numbers of one run, of the measured disk, the true one (`true_...`) and the reference (`reference_...`).
+class Numbers(DisplayNumbers):
+    """Numbers of one run, of the measured disk, the true one (`true_...`) and the reference (`reference_...`)."""
 
-    Attributes:
-        common: Numbers of every mechanism's report.
-        height, true_height: Error of the height [m].
-        upright, true_upright: Error of the upright orientation [rad].
-        reference_sideways: Largest velocity along the axis [m/s].
-        reference_rolling: Largest difference of speed and rolling speed [m/s].
-        sideways, true_sideways: Velocity along the axis [m/s].
-        rolling: Errors of rolling; None if the disk does not roll.
-        parking: Parallel parking; None if it is not there to its end.
-        push: Push across the wheel plane; None if it is not there to its end.
-        lean: Push from above; None if it is not there to its end.
-    """
-
-    common: DisplayNumbers = field(metadata=MERGED)
-    height: Spread
-    upright: Spread
-    true_height: Spread
-    true_upright: Spread
-    reference_sideways: float
-    reference_rolling: float
-    sideways: Spread
-    true_sideways: Spread
-    rolling: Rolling | None = field(metadata=MERGED)
-    parking: Parking | None
-    push: Pushed | None
-    lean: Leaned | None
+    height: Spread  #: error of the height [m]
+    upright: Spread  #: error of the upright orientation [rad]
+    true_height: Spread  #: error of the true height [m]
+    true_upright: Spread  #: error of the true upright orientation [rad]
+    reference_sideways: float  #: largest velocity along the axis [m/s]
+    reference_rolling: float  #: largest difference of speed and rolling speed [m/s]
+    sideways: Spread  #: velocity along the axis [m/s]
+    true_sideways: Spread  #: true velocity along the axis [m/s]
+    rolling: Rolling | None = field(metadata=MERGED)  #: errors of rolling; None if the disk does not roll
+    parking: Parking | None  #: parallel parking; None if it is not there to its end
+    push: Pushed | None  #: push across the wheel plane; None if it is not there to its end
+    lean: Leaned | None  #: push from above; None if it is not there to its end
 
 
-def rolling(run: DisplayRun, path: ToolPath) -> RollingMotion:
+def rolling(run: DisplayRun[RollingDisk], path: ToolPath) -> RollingMotion:
     """Computes the quantities of Fig. 9 of a motion."""
-    assert isinstance(run.mechanism, RollingDisk)
     rotation = path.rotation.as_matrix()
     return run.mechanism.rolling_motion(path.position, rotation, path.velocity, path.angular_velocity)
 
 
-def measure(run: DisplayRun) -> Numbers:
+def measure(run: DisplayRun[RollingDisk]) -> Numbers:
     """Measures one run."""
     measured, true, reference = (rolling(run, path) for path in (run.measured, run.true, run.reference))
     return Numbers(
-        common=run.common_numbers(),
+        **vars(run.common_numbers()),
         height=Spread.of(measured.height),
         upright=Spread.of(measured.upright),
         true_height=Spread.of(true.height),
@@ -149,33 +108,23 @@ def _rolling(measured: RollingMotion, true: RollingMotion) -> Rolling | None:
     if not rolls.any() or not truly_rolls.any():
         return None
     errors = measured.rolling_error(EPSILON)[rolls]
-    slips = np.abs(measured.sideways[rolls]) / (np.abs(measured.speed[rolls]) + EPSILON)
     return Rolling(
         rolling_error_median=float(np.median(errors)),
         rolling_error_p95=float(np.percentile(errors, 95)),
         true_rolling_error_median=float(np.median(true.rolling_error(EPSILON)[truly_rolls])),
-        sideways_error_median=float(100.0 * np.median(slips)),
+        sideways_error_median=float(100.0 * np.median(measured.slip(EPSILON)[rolls])),
     )
 
 
-def _parking(run: DisplayRun, motion: RollingMotion) -> Parking | None:
+def _parking(run: DisplayRun[RollingDisk], motion: RollingMotion) -> Parking | None:
     flags = run.completed("forward", "back")
     if flags is None:
         return None
     first, last = np.flatnonzero(flags)[[0, -1]]
-    heading, part = motion.heading[first], slice(first, last)
-    shift = run.measured.position[last, :2] - run.measured.position[first, :2]
-    ahead = np.array((np.cos(heading), np.sin(heading)))
-    slip = np.concatenate(([0.0], np.cumsum(run.period * motion.sideways[part])))
-    return Parking(
-        across=float(abs(ahead[0] * shift[1] - ahead[1] * shift[0])),
-        along=float(ahead @ shift),
-        rolled=float(run.period * np.abs(motion.speed[part]).sum()),
-        slipped=float(np.ptp(slip)),
-    )
+    return motion.parking(run.measured.position, run.period, int(first), int(last))
 
 
-def _push(run: DisplayRun, motion: RollingMotion) -> Pushed | None:
+def _push(run: DisplayRun[RollingDisk], motion: RollingMotion) -> Pushed | None:
     flags = run.completed("push sideways")
     if flags is None:
         return None
@@ -183,7 +132,7 @@ def _push(run: DisplayRun, motion: RollingMotion) -> Pushed | None:
     return _displaced(run, flags, np.array((np.sin(heading), -np.cos(heading), 0.0)))
 
 
-def _lean(run: DisplayRun, motion: RollingMotion) -> Leaned | None:
+def _lean(run: DisplayRun[RollingDisk], motion: RollingMotion) -> Leaned | None:
     flags = run.completed("push down")
     if flags is None:
         return None
@@ -191,7 +140,7 @@ def _lean(run: DisplayRun, motion: RollingMotion) -> Leaned | None:
     return Leaned(**vars(found), height_rms=rms(motion.height[flags]))
 
 
-def _displaced(run: DisplayRun, flags: np.ndarray, along: np.ndarray) -> Pushed:
+def _displaced(run: DisplayRun[RollingDisk], flags: np.ndarray, along: np.ndarray) -> Pushed:
     """Measures a push in a direction (3,)."""
     positions = (path.position[flags] for path in (run.measured, run.true))
     return Pushed(largest(run.wrench[flags, :3] @ along), *(largest((p - p[0]) @ along) for p in positions))
@@ -199,72 +148,62 @@ def _displaced(run: DisplayRun, flags: np.ndarray, along: np.ndarray) -> Pushed:
 
 def analyse(bags: dict[str, Bag]) -> Report:
     """Computes metrics, claims and figure of one or more bags of the experiment."""
-    return display.display_report(bags, RollingDisk, measure, _claims, _figure, _CAPTION)
+    return display_report(bags, RollingDisk, measure, _claims, _figure, _CAPTION)
 
 
 def _claims(claims: Claims, n: Numbers) -> None:
-    height, upright, lean, common = n.height, n.upright, n.lean, n.common
+    height, upright, lean = n.height, n.upright, n.lean
     pressed = "nothing presses on the disk"
     if lean is not None:
         pressed = f"under {lean.force:.1f} N from above RMS {1e6 * lean.height_rms:.2g} µm (same limit)"
     claims.say(
         "The error of the disk's height is negligible, on the order of the display's position resolution (Fig. 9A).",
-        f"measured RMS {1e6 * height.rms:.2g} µm (limit {COUNTS:g} counts of {1e6 * common.position_resolution:g} µm, "
+        f"measured RMS {1e6 * height.rms:.2g} µm (limit {COUNTS:g} counts of {1e6 * n.position_resolution:g} µm, "
         f"{AFTER_DATA}), largest {1e6 * height.largest:.2g} µm; true largest "
         f"{1e6 * n.true_height.largest:.2g} µm; {pressed}",
-        max(height.rms, lean.height_rms if lean else 0.0) <= COUNTS * common.position_resolution,
+        max(height.rms, lean.height_rms if lean else 0.0) <= COUNTS * n.position_resolution,
     )
     claims.say(
         "So is the error of its upright orientation (Fig. 9B).",
         f"measured RMS {1e3 * upright.rms:.2g} mrad (limit {COUNTS:g} counts of "
-        f"{1e3 * common.angle_resolution:g} mrad, {AFTER_DATA}), largest {1e3 * upright.largest:.2g} mrad; true "
+        f"{1e3 * n.angle_resolution:g} mrad, {AFTER_DATA}), largest {1e3 * upright.largest:.2g} mrad; true "
         f"largest {1e3 * n.true_upright.largest:.2g} mrad",
-        upright.rms <= COUNTS * common.angle_resolution,
+        upright.rms <= COUNTS * n.angle_resolution,
     )
-    claims.assess(
-        "The nonholonomic constraint is maintained effectively (Fig. 9D).",
-        n.rolling,
-        lambda rolls: _assess_rolling(n, rolls),
-        unless=f"the disk never rolled faster than {ROLLING_SPEED:g} m/s",
-    )
+    text = "The nonholonomic constraint is maintained effectively (Fig. 9D)."
+    if rolls := claims.reached(text, n.rolling, unless=f"the disk never rolled faster than {ROLLING_SPEED:g} m/s"):
+        claims.say(
+            text,
+            f"100 |v - r w|/(|v| + 1 mm/s), above {1e3 * ROLLING_SPEED:g} mm/s: median "
+            f"{rolls.rolling_error_median:.2g} % (limit {ROLLING_ERROR:g} %, {AFTER_DATA}; true "
+            f"{rolls.true_rolling_error_median:.2g} %), 95 % below {rolls.rolling_error_p95:.2g} %; sideways, which "
+            f"this does not see, likewise median {rolls.sideways_error_median:.2g} % (same limit), "
+            f"{1e3 * n.sideways.rms:.2g} mm/s RMS (true {1e3 * n.true_sideways.rms:.2g}); reference: |v - r w| at most "
+            f"{n.reference_rolling:.1e}, sideways {n.reference_sideways:.1e} m/s",
+            max(rolls.rolling_error_median, rolls.sideways_error_median) < ROLLING_ERROR,
+        )
     text = 'The disk moves sideways by "parallel parking" motions, without sliding sideways (Fig. 8).'
-    claims.assess(text, n.parking, _assess_parking, unless="no parking to its end")
-    _claim_pushes(claims, {"across the wheel plane": n.push, "from above": lean})
-
-
-def _assess_rolling(n: Numbers, rolls: Rolling) -> Verdict:
-    return (
-        f"100 |v - r w|/(|v| + 1 mm/s), above {1e3 * ROLLING_SPEED:g} mm/s: median {rolls.rolling_error_median:.2g} % "
-        f"(limit {ROLLING_ERROR:g} %, {AFTER_DATA}; true {rolls.true_rolling_error_median:.2g} %), 95 % below "
-        f"{rolls.rolling_error_p95:.2g} %; sideways, which this does not see, likewise median "
-        f"{rolls.sideways_error_median:.2g} % (same limit), {1e3 * n.sideways.rms:.2g} mm/s RMS (true "
-        f"{1e3 * n.true_sideways.rms:.2g}); reference: |v - r w| at most {n.reference_rolling:.1e}, sideways "
-        f"{n.reference_sideways:.1e} m/s",
-        max(rolls.rolling_error_median, rolls.sideways_error_median) < ROLLING_ERROR,
-    )
-
-
-def _assess_parking(parking: Parking) -> Verdict:
-    return (
-        f"{1e3 * parking.across:.1f} mm across by rolling {1e3 * parking.rolled:.0f} mm to and fro; along "
-        f"{1e3 * parking.along:.1f} mm; slip along the axis {1e3 * parking.slipped:.2g} mm, limit a tenth of the "
-        "shift across",
-        parking.across > 10.0 * parking.slipped and parking.across > abs(parking.along),
-    )
-
-
-def _claim_pushes(claims: Claims, pushes: dict[str, Pushed | None]) -> None:
-    done = {name: push for name, push in pushes.items() if push}
-    words = [
-        f"{push.force:.1f} N {name} move the measured tool by at most {1e6 * push.moved:.0f} µm, the true one by "
-        f"{1e6 * push.truly_moved:.0f} µm"
-        for name, push in done.items()
-    ]
-    claims.say(
+    if parking := claims.reached(text, n.parking, unless="no parking to its end"):
+        claims.say(
+            text,
+            f"{1e3 * parking.across:.1f} mm across by rolling {1e3 * parking.rolled:.0f} mm to and fro; along "
+            f"{1e3 * parking.along:.1f} mm; slip along the axis {1e3 * parking.slipped:.2g} mm, limit a tenth of the "
+            "shift across",
+            parking.across > 10.0 * parking.slipped and parking.across > abs(parking.along),
+        )
+    pushes = [(name, push) for name, push in (("across the wheel plane", n.push), ("from above", lean)) if push]
+    claims.each(
         "Infinitely rigid constraints, where an impedance display is limited to a few kN/m.",
-        f"{'; '.join(words)} (limit {1e-3 * IMPEDANCE_LIMIT:g} kN/m)",
-        all(push.force > IMPEDANCE_LIMIT * max(push.moved, push.truly_moved) for push in done.values()),
-        unless="" if done else "no push to its end",
+        [
+            (
+                f"{push.force:.1f} N {name} move the measured tool by at most {1e6 * push.moved:.0f} µm, the true one "
+                f"by {1e6 * push.truly_moved:.0f} µm",
+                push.force > IMPEDANCE_LIMIT * max(push.moved, push.truly_moved),
+            )
+            for name, push in pushes
+        ],
+        f" (limit {1e-3 * IMPEDANCE_LIMIT:g} kN/m)",
+        unless="no push to its end",
     )
 
 
@@ -276,8 +215,8 @@ _CAPTION = (
 )
 
 
-def _figure(run: DisplayRun) -> Figure:
-    motion, panel = rolling(run, run.measured), partial(display.signal_panel, run)
+def _figure(run: DisplayRun[RollingDisk]) -> Figure:
+    motion, panel = rolling(run, run.measured), partial(signal_panel, run)
     flat = {} if np.any(motion.sideways) else {"ylim": (-20.0, 20.0)}
     return panels(
         Panel("y (mm)", [], "x (mm)", extra=partial(_draw_path, run=run)),
@@ -296,8 +235,7 @@ def _figure(run: DisplayRun) -> Figure:
     )
 
 
-def _draw_path(axes: Axes3D, run: DisplayRun) -> None:
-    assert isinstance(run.mechanism, RollingDisk)
+def _draw_path(axes: Axes3D, run: DisplayRun[RollingDisk]) -> None:
     radius, p = run.mechanism.radius, 1e3 * run.measured.position
     angle = np.linspace(0.0, 2.0 * np.pi, 33)
     rim = np.column_stack((np.cos(angle), np.sin(angle), np.zeros_like(angle)))

@@ -25,13 +25,11 @@ from haptic_experiments.kit.results import Claims, Report
 PERIODS, REFERENCE, DURATION = (1e-5, 4e-5, 1.6e-4, 6.4e-4), 1e-6, 0.05
 #: time step of the force's figures [s], which end after the impact [s]; time step of the paper [s]
 FINE, IMPACT, PAPER_STEP = 1e-6, 0.0195, 1e-7
-#: close-up about the impact [s]
-_CLOSE = (0.0160, 0.0190)
+_CLOSE = (0.0160, 0.0190)  #: close-up about the impact [s]
 #: numbers of an independent implementation of the paper at 1e-7 s: time [ms] and height [N] of the force's peak
 EXPECTED_TIME = {"without": 17.47, "lagged": 17.44, "sap": 18.07, "similar": 16.74}
 EXPECTED_FORCE = {"without": 821.0, "lagged": 822.0, "sap": 722.0, "similar": 557.0}
-#: duration of the stick [ms]
-EXPECTED_STICK = 0.21
+EXPECTED_STICK = 0.21  #: duration of the stick [ms]
 #: error of the extrapolation to that step, which changes the numbers by 0.03 to 0.2 ms and 1 to 3 %; the approximations
 #: lie 0.3 ms and 12 % apart
 _TIME, _FORCE, _STICK = 0.05, 0.02, 0.01
@@ -39,20 +37,13 @@ _TIME, _FORCE, _STICK = 0.05, 0.02, 0.01
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one bag.
+    """Numbers of one bag."""
 
-    Attributes:
-        period: Time step [s].
-        peak_time, peak_force: Time [ms] and height [N] of the largest normal force of the impact.
-        highest: Largest height of the rod's centre [m].
-        last_speed: Horizontal speed at the end [m/s].
-    """
-
-    period: float
-    peak_time: float
-    peak_force: float
-    highest: float
-    last_speed: float
+    period: float  #: time step [s]
+    peak_time: float  #: time of the largest normal force of the impact [ms]
+    peak_force: float  #: largest normal force of the impact [N]
+    highest: float  #: largest height of the rod's centre [m]
+    last_speed: float  #: horizontal speed at the end [m/s]
 
 
 @dataclass(frozen=True)

@@ -11,43 +11,31 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import MERGED, Claims, Report, key
+from haptic_experiments.kit.results import Claims, Report, key
 from haptic_experiments.kit.wall_run import WallNumbers, WallRun, wall_numbers
+from tau_wall_control.simulation import recorded_contacts
+from tau_wall_control.simulation.recorded_contacts import measure_slide
 
-#: least stiffness that a step of the hand's force meets [N/m]
-STIFF = 2e4
-
-
-@dataclass(frozen=True)
-class Slide:
-    """A slide along the walls, after its first 0.1 s; NaN where a number does not apply.
-
-    Attributes:
-        name: Name of the phase.
-        displacement: Displacement of the tool, from the beginning on [m].
-        penetration: Largest depth [m].
-        contact: Fraction of the ticks in contact.
-        friction: Mean of the walls' force against the motion, over their push.
-    """
-
-    name: str
-    displacement: float = field(metadata=key("way"))
-    penetration: float
-    contact: float
-    friction: float
+STIFF = 2e4  #: least stiffness that a step of the hand's force meets [N/m]
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """Numbers of one run.
+class Slide(recorded_contacts.Slide):
+    """A slide along the walls; its displacement has another name in metrics.json."""
 
-    Attributes:
-        common: Numbers of every report of walls.
-        slides: Slides.
-    """
+    displacement: float = field(metadata=key("way"))  #: displacement of the tool, from the beginning on [m]
 
-    common: WallNumbers = field(metadata=MERGED)
+
+@dataclass(frozen=True)
+class Numbers(WallNumbers):
+    """Numbers of one run."""
+
     slides: list[Slide]
+
+
+def measure(run: WallRun) -> Numbers:
+    """Measures one run."""
+    return Numbers(**vars(wall_numbers(run)), slides=slides(run))
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -55,41 +43,18 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return tau.wall_report(bags, measure, _claims, _figure, _CAPTION)
 
 
-def measure(run: WallRun) -> Numbers:
-    """Measures one run."""
-    return Numbers(wall_numbers(run), slides(run))
-
-
 def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
-    tau.rest_claim(claims, run, n.common)
-    tau.stiffness_claim(claims, run, n.common, STIFF)
+    tau.rest_claim(claims, run, n)
+    tau.stiffness_claim(claims, run, n, STIFF)
     slide_claim(claims, run, n.slides)
-    tau.release_claim(claims, run, n.common)
-    tau.tap_claim(claims, run, n.common)
+    tau.release_claim(claims, run, n)
+    tau.tap_claim(claims, run, n)
 
 
 def slides(run: WallRun) -> list[Slide]:
     """Measures each slide."""
-    result = []
-    for phase, part in run.parts("slide"):
-        late = slice(part.start + round(0.1 / run.period), part.stop)
-        velocity = run.velocity[late]
-        speed = np.linalg.norm(velocity, axis=1)
-        moves = speed > 0.5 * speed.max()
-        along = velocity[moves] / speed[moves, None]
-        against = -np.sum(run.wrench[late][moves] * along, axis=1).mean()
-        push = run.force[late][moves].clip(min=0.0).sum(axis=1).mean()
-        touched = run.in_contact[part].any(axis=0)
-        result.append(
-            Slide(
-                name=phase["name"],
-                displacement=float(np.linalg.norm(run.position[part.stop - 1] - run.position[part.start])),
-                penetration=float(run.depth[late][:, touched].max()) if touched.any() else math.nan,
-                contact=float(run.in_contact[late][:, touched].any(axis=1).mean()) if touched.any() else 0.0,
-                friction=float(against / push) if push > 0.0 else math.nan,
-            )
-        )
-    return result
+    found = [measure_slide(run, part, phase["name"], run.period) for phase, part in run.parts("slide")]
+    return [Slide(**vars(slide)) for slide in found]
 
 
 def slide_claim(claims: Claims, run: WallRun, all_slides: list[Slide]) -> None:
@@ -109,8 +74,7 @@ def slide_claim(claims: Claims, run: WallRun, all_slides: list[Slide]) -> None:
 
 #: largest error of the coefficient, by the lag of the measured velocity and the rounding of the measured pose
 FRICTION = 0.05
-#: least fraction of a slide in contact
-CONTACT = 0.99
+CONTACT = 0.99  #: least fraction of a slide in contact
 
 _CAPTION = (
     "Left: path of the tool in the plane x = 0 and the wall. Right: distance of the true tool from the wall (negative "

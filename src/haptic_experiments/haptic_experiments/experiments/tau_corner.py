@@ -20,9 +20,9 @@ def analyse(bags: dict[str, Bag]) -> Report:
 
 
 def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
-    tau.rest_claim(claims, run, n.common)
+    tau.rest_claim(claims, run, n)
     together_claim(claims, run)
-    tau.release_claim(claims, run, n.common)
+    tau.release_claim(claims, run, n)
 
 
 def together_claim(claims: Claims, run: WallRun) -> None:
@@ -44,8 +44,7 @@ def together_claim(claims: Claims, run: WallRun) -> None:
     )
 
 
-#: largest error of a wall's force: the Coulomb friction of 0.005 N m in each joint, at the tool [N]
-OFF = 0.4
+OFF = 0.4  #: largest error of a wall's force: the Coulomb friction of 0.005 N m in each joint, at the tool [N]
 
 _CAPTION = (
     "Left: path of the tool and the walls. Right: distance of the true tool from each wall (negative inside) and the "

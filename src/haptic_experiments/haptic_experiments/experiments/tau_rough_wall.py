@@ -35,29 +35,19 @@ from haptic_files.moved_modules import renamed
 #: relative error of friction over normal force: rounding, or, with a normal force of the tick before, its change from
 #: tick to tick by the encoders' counts
 COEFFICIENT, COEFFICIENT_LATE = 1e-9, 0.05
-#: rise time of the normal force [s]
-SETTLED = 0.1
-#: displacement that may be left after a lean, a tenth of the elastic one at the edge of the cone [m]
-LEFT = 7.5e-5
-#: largest distance of the tool from that of one implicit step, a fifth of the same displacement [m]
-APART = 1.5e-4
-#: largest relative difference of the dissipations of run and implicit step
-DISSIPATION = 0.05
+SETTLED = 0.1  #: rise time of the normal force [s]
+LEFT = 7.5e-5  #: displacement that may be left after a lean, a tenth of the elastic one at the edge of the cone [m]
+APART = 1.5e-4  #: largest distance of the tool from that of one implicit step, a fifth of the same displacement [m]
+DISSIPATION = 0.05  #: largest relative difference of the dissipations of run and implicit step
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Difference of two runs.
+    """Difference of two runs."""
 
-    Attributes:
-        motion: Largest difference of a coordinate of the tools [m].
-        friction: Largest difference of a component of the frictions [N].
-        dissipated: Difference of the dissipated energies [J].
-    """
-
-    motion: float
-    friction: float
-    dissipated: float
+    motion: float  #: largest difference of a coordinate of the tools [m]
+    friction: float  #: largest difference of a component of the frictions [N]
+    dissipated: float  #: difference of the dissipated energies [J]
 
     @classmethod
     def of(cls, one: WallFrictionRun, other: WallFrictionRun) -> Difference:
@@ -71,65 +61,39 @@ class Difference:
 
 @dataclass(frozen=True)
 class Lean:
-    """Displacement of the tool by the leaning hand.
+    """Displacement of the tool by the leaning hand."""
 
-    Attributes:
-        given: Displacement [m].
-        left: Displacement that is left afterwards [m].
-        share: Largest friction over the normal force.
-    """
-
-    given: float
-    left: float
-    share: float
+    given: float  #: displacement [m]
+    left: float  #: displacement that is left afterwards [m]
+    share: float  #: largest friction over the normal force
 
 
 @dataclass(frozen=True)
 class Numbers(ComposedNumbers):
-    """Numbers of one run; None where it does not rest, or does not lean.
+    """Numbers of one run; None where it does not rest, or does not lean."""
 
-    Attributes:
-        walls: Numbers of every report of walls.
-        dissipated: Energy that the friction dissipated [J].
-        delayed_inputs: Sources whose message of the tick before the friction node takes.
-        coefficient: Median of friction over normal force in each slide, by name.
-        lean: Effect of the leaning hand.
-        against_split, against_implicit: Difference from the graph of the nodes, and from one implicit step.
-        chatter: Variation of the friction from tick to tick at rest [N].
-        stable_stiffness, stable_stiffness_implicit: Largest stable stiffness of the friction [N/m].
-    """
-
-    walls: WallNumbers = field(metadata=MERGED)
-    dissipated: float
-    delayed_inputs: list[str]
-    coefficient: dict[str, float]
-    lean: Lean | None
-    against_split: Difference
-    against_implicit: Difference
-    chatter: float | None
-    stable_stiffness: float | None
-    stable_stiffness_implicit: float | None
+    walls: WallNumbers = field(metadata=MERGED)  #: numbers of every report of walls
+    dissipated: float  #: energy that the friction dissipated [J]
+    delayed_inputs: list[str]  #: sources whose message of the tick before the friction node takes
+    coefficient: dict[str, float]  #: median of friction over normal force in each slide, by name
+    lean: Lean | None  #: effect of the leaning hand
+    against_split: Difference  #: difference from the graph of the nodes
+    against_implicit: Difference  #: difference from one implicit step
+    chatter: float | None  #: variation of the friction from tick to tick at rest [N]
+    stable_stiffness: float | None  #: largest stable stiffness of the friction [N/m]
+    stable_stiffness_implicit: float | None  #: the same in one implicit step [N/m]
 
 
 @dataclass(frozen=True)
 class WallFrictionRun:
-    """Motion and forces of a run at its ticks.
+    """Motion and forces of a run at its ticks."""
 
-    Attributes:
-        position: True tool (n, 3) [m].
-        push: Normal force of the wall (n,) [N].
-        friction: Friction on the tool (n, 3) [N].
-        dissipated: Energy that the friction dissipated [J].
-        sliding: Flags of the ticks (n,) in which the contact did not stick.
-        step_time: Median time of a tick's rendering [s]; NaN if not measured.
-    """
-
-    position: np.ndarray
-    push: np.ndarray
-    friction: np.ndarray
-    dissipated: float
-    sliding: np.ndarray
-    step_time: float = float("nan")
+    position: np.ndarray  #: true tool (n, 3) [m]
+    push: np.ndarray  #: normal force of the wall (n,) [N]
+    friction: np.ndarray  #: friction on the tool (n, 3) [N]
+    dissipated: float  #: energy that the friction dissipated [J]
+    sliding: np.ndarray  #: flags of the ticks (n,) in which the contact did not stick
+    step_time: float = float("nan")  #: median time of a tick's rendering [s]; NaN if not measured
 
     def at(self, ticks: np.ndarray) -> WallFrictionRun:
         """Selects some of the ticks."""

@@ -19,22 +19,18 @@ from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 from haptic_experiments.kit.touch_margins import MASSES, Margins, lightest
 from haptic_experiments.kit.touch_numbers import LASTING, Limits, Numbers, Pushed, measure
 from haptic_experiments.kit.touch_process import Touch, TouchScene
-from haptic_experiments.kit.touch_run import VIBRATION, TouchRun, spectrum
+from haptic_experiments.kit.touch_run import VIBRATION, TouchRun
+from haptic_math.spectra import spectrum_without_trend
 
-#: largest relative difference of displacement and dissipation from the reference
-SHARE = 0.05
-#: largest variation of the friction from tick to tick at a pressed tool, by the encoders' counts [N]
-CHATTER = 0.1
-#: least path of a body that has been pushed [m]
-MOVED = 1e-3
-#: largest fraction of missed ticks in realtime
-MISSED = 0.01
+SHARE = 0.05  #: largest relative difference of displacement and dissipation from the reference
+CHATTER = 0.1  #: largest variation of the friction from tick to tick at a pressed tool, by the encoders' counts [N]
+MOVED = 1e-3  #: least path of a body that has been pushed [m]
+MISSED = 0.01  #: largest fraction of missed ticks in realtime
 #: largest energy of bodies that the tool does not give, and least energy that friction takes in a slide [J]
 UNACCOUNTED, SLID = 1e-6, 1e-3
 #: largest momentum unaccounted for: the solver's 1e-5 of the momentum that 1 kg gets by its weight in a tick [N s]
 MOMENTUM = 1e-7
-#: a run, the implicit step, and the numbers of both
-Signals = tuple[TouchRun, Touch, Numbers]
+Signals = tuple[TouchRun, Touch, Numbers]  #: a run, the implicit step, and the numbers of both
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -236,5 +232,5 @@ def _curves(curves: dict[str, list[Curve]], name: str, run: TouchRun, implicit: 
     rest = run.named("rest")
     if rest.sum() > 100:
         for signal, label in ((touch.position, name), (implicit.position, "one implicit step")):
-            frequency, amplitude = spectrum(signal[: len(run.time)][rest[: len(signal)]], run.period)
+            frequency, amplitude = spectrum_without_trend(signal[: len(run.time)][rest[: len(signal)]], run.period)
             curves["rest"].append(Curve(frequency[1:], 1e6 * amplitude[1:], label))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,51 +16,26 @@ from haptic_experiments.experiments.tau_angled_wall import measure as measure_sl
 from haptic_experiments.experiments.tau_angled_wall import slide_claim
 from haptic_experiments.kit import tau
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import MERGED, Claims, Report
+from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.wall_run import WallRun
+from tau_wall_control.simulation import border_jumps
+from tau_wall_control.simulation.border_jumps import WINDOW, Borders
 
-#: number of averaged ticks before and after a tick, which cuts the effect of the encoders' counts to a third
-WINDOW = 4
-#: time after the beginning of a slide in which the force steps without a border [s]
-_SETTLING = 0.1
 #: ratio of the mean jumps at the borders and elsewhere: least of switched gains, largest of interpolated ones
 JUMPS, SMOOTH = 4.0, 2.0
-#: subspaces of a plane with 27 operating points
-SUBSPACES = 9
+SUBSPACES = 9  #: subspaces of a plane with 27 operating points
 
 
 @dataclass(frozen=True)
-class Borders:
-    """Jumps at the borders of the operating points, and elsewhere, in the slides; means, NaN without any.
+class Numbers(SlideNumbers):
+    """Numbers of one run."""
 
-    Attributes:
-        operating_points: Operating points of the slides in contact.
-        crossed: Number of borders crossed.
-        effort_at, effort_elsewhere, largest_effort_at: Jumps of a joint's effort [N m].
-        force_at, force_elsewhere, largest_force_at: Jumps of the walls' force [N].
-    """
-
-    operating_points: list[int]
-    crossed: int
-    effort_at: float
-    effort_elsewhere: float
-    largest_effort_at: float
-    force_at: float
-    force_elsewhere: float
-    largest_force_at: float
+    borders: Borders  #: jumps at the borders
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numbers of one run.
-
-    Attributes:
-        sliding: Numbers of a run with slides.
-        borders: Jumps at the borders.
-    """
-
-    sliding: SlideNumbers = field(metadata=MERGED)
-    borders: Borders
+def measure(run: WallRun) -> Numbers:
+    """Measures one run."""
+    return Numbers(**vars(measure_slides(run)), borders=borders(run))
 
 
 def analyse(bags: dict[str, Bag]) -> Report:
@@ -68,54 +43,21 @@ def analyse(bags: dict[str, Bag]) -> Report:
     return tau.wall_report(bags, measure, _claims, _figure, _CAPTION)
 
 
-def measure(run: WallRun) -> Numbers:
-    """Measures one run."""
-    return Numbers(measure_slides(run), borders(run))
-
-
 def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
     crossing_claim(claims, run, n.borders)
     border_claim(claims, run, n.borders)
-    slide_claim(claims, run, n.sliding.slides)
-    tau.tap_claim(claims, run, n.sliding.common)
+    slide_claim(claims, run, n.slides)
+    tau.tap_claim(claims, run, n)
 
 
 def jumps(run: WallRun) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Measures the change of effort and force about each tick of the slides.
-
-    Returns:
-        Ticks' indices (m,), flags of a change of the operating point (m,), and the jumps (m, 2): the largest change of
-        a joint's effort [N m] and the change of the walls' force on the tool [N], each the mean of the next `WINDOW`
-        ticks less that of the last.
-    """
-    ticks, at, sizes = [], [], []
-    for _, part in run.parts("slide"):
-        change = np.flatnonzero(np.diff(run.operating_point[part])) + 1 + part.start
-        for k in range(part.start + round(_SETTLING / run.period), part.stop - WINDOW):
-            here = bool((change == k).any())
-            if not run.in_contact[k - WINDOW : k + WINDOW].any(axis=1).all():
-                continue
-            if not here and len(change) and np.abs(change - k).min() <= 3 * WINDOW:
-                continue
-            row = []
-            for signal in (run.effort, run.wrench):
-                step = signal[k : k + WINDOW].mean(axis=0) - signal[k - WINDOW : k].mean(axis=0)
-                row.append(float(np.abs(step).max() if signal is run.effort else np.linalg.norm(step)))
-            ticks.append(k)
-            at.append(here)
-            sizes.append(row)
-    return np.array(ticks, dtype=int), np.array(at, dtype=bool), np.reshape(sizes, (-1, 2))
+    """Measures the jumps of the slides, see `border_jumps.jumps`."""
+    return border_jumps.jumps(run, [part for _, part in run.parts("slide")], run.period)
 
 
 def borders(run: WallRun) -> Borders:
-    """Measures the jumps of `jumps` at the borders and elsewhere."""
-    ticks, at, sizes = jumps(run)
-    points = np.unique(run.operating_point[ticks]) if len(ticks) else np.empty(0, dtype=int)
-    none = [math.nan, math.nan]
-    mean, elsewhere = (sizes[flags].mean(axis=0).tolist() if flags.any() else none for flags in (at, ~at))
-    largest = sizes[at].max(axis=0).tolist() if at.any() else none
-    effort, force = zip(mean, elsewhere, largest, strict=True)
-    return Borders(points.tolist(), int(at.sum()), *effort, *force)
+    """Measures the jumps at the borders and elsewhere."""
+    return border_jumps.borders(run, [part for _, part in run.parts("slide")], run.period)
 
 
 def crossing_claim(claims: Claims, run: WallRun, found: Borders) -> None:

@@ -19,8 +19,7 @@ from haptic_experiments.kit.contact import ContactRun
 from haptic_experiments.kit.results import Claims, Report
 from haptic_files.moved_modules import renamed
 
-#: displacement [m] or rotation [rad] from which a body has moved
-_MOVED, _TURNED = 0.005, np.radians(5.0)
+_MOVED, _TURNED = 0.005, np.radians(5.0)  #: displacement [m] or rotation [rad] from which a body has moved
 
 
 def moved_bodies(run: ContactRun) -> list[str]:

@@ -16,50 +16,35 @@ from haptic_experiments.kit.figures import Curve, Panel, panels
 from haptic_experiments.kit.results import HIDDEN, Claims, Report, key
 from haptic_experiments.kit.signals import Counts, Percentiles, path_length
 from haptic_files.moved_modules import renamed
+from haptic_math.spectra import fraction_above
 
 NAMESPACE = "/joystick"
-#: least displacement of a moved object [m]
-_MOVED = 0.005
+_MOVED = 0.005  #: least displacement of a moved object [m]
 #: lower end of the force's band above the hand's tremor [Hz], and largest fraction of the force in it
 _FAST, _FAST_SHARE = 60.0, 0.05
-#: largest depth of a contact of stiff bodies [m]
-_DEEP = 1e-3
+_DEEP = 1e-3  #: largest depth of a contact of stiff bodies [m]
 #: energy that the world may give at the start: ten objects of 0.15 kg settle by 0.1 mm at most [J]
 _SETTLING = 10 * 0.15 * 9.81 * 1e-4
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        ticks: Number of ticks.
-        largest_force, mean_force: Force on the tool [N].
-        fast_share: Fraction of the force's RMS above `_FAST`.
-        path_length: Length of the path of each object [m].
-        moved, objects: Number of objects that were moved, and of all.
-        lowest_object: Lowest centre of an object; 0 without objects [m].
-        deepest_contact: Depth of the deepest contact [m].
-        least_energy, energy: Energy that the tool has put into the world, at least and at the end [J].
-        saturated_ticks: Number of ticks at the bound of the force.
-        iterations: Newton iterations.
-        step_time: Time of a step [s].
-    """
-
-    ticks: int
-    largest_force: float
-    mean_force: float
-    fast_share: float
-    path_length: dict[str, float] = field(metadata=key("way"))
-    moved: int
-    objects: int
-    lowest_object: float
-    deepest_contact: float
-    least_energy: float
-    energy: float
-    saturated_ticks: int
-    iterations: Counts
-    step_time: Percentiles = field(metadata=HIDDEN)
+    ticks: int  #: number of ticks
+    largest_force: float  #: largest force on the tool [N]
+    mean_force: float  #: mean force on the tool [N]
+    fast_share: float  #: fraction of the force's RMS above `_FAST`
+    path_length: dict[str, float] = field(metadata=key("way"))  #: length of the path of each object [m]
+    moved: int  #: number of objects that were moved
+    objects: int  #: number of all objects
+    lowest_object: float  #: lowest centre of an object; 0 without objects [m]
+    deepest_contact: float  #: depth of the deepest contact [m]
+    least_energy: float  #: least energy that the tool has put into the world [J]
+    energy: float  #: energy that the tool has put into the world at the end [J]
+    saturated_ticks: int  #: number of ticks at the bound of the force
+    iterations: Counts  #: Newton iterations
+    step_time: Percentiles = field(metadata=HIDDEN)  #: time of a step [s]
 
 
 def port_energy(run: ContactRun) -> np.ndarray:
@@ -70,10 +55,7 @@ def port_energy(run: ContactRun) -> np.ndarray:
 
 def fast_share(force: np.ndarray, period: float) -> float:
     """Computes the fraction of a force's (n, 3) RMS above `_FAST`."""
-    spectrum = np.abs(np.fft.rfft(force - force.mean(axis=0), axis=0)) ** 2
-    frequency = np.fft.rfftfreq(len(force), period)
-    whole = float(spectrum.sum())
-    return float(np.sqrt(spectrum[frequency > _FAST].sum() / whole)) if whole > 0.0 else 0.0
+    return fraction_above(force, period, _FAST)
 
 
 def measure(run: ContactRun) -> Numbers:

@@ -10,169 +10,88 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from admittance_constraints import TwoLinkOnCircle
+from admittance_constraints.mechanisms import two_link_on_circle
+from admittance_constraints.mechanisms.two_link_on_circle import CircleMotion
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.display import DisplayNumbers, DisplayRun, display_report
 from haptic_experiments.kit.figures import Curve, Panel, panels, shade
-from haptic_experiments.kit.results import AFTER_DATA, MERGED, Claims, Report, Verdict, key
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report, Verdict, key
 from haptic_experiments.kit.signals import Spread, largest
+from haptic_files.moved_modules import renamed
 
-#: energies are followed until this fraction of the energy at the release is left
-_REST = 1e-3
-#: rise of the measured energy that the encoders' noise explains, over the energy at the release
-_MEASURED_RISE = 0.05
-#: below this fraction of the energy at the release the encoders' noise is much of the measured energy
-_MOVES = 1e-2
-#: force along the circle that counts as pushing, or as holding back [N]
-_FORCE = 0.5
-#: fraction of the energy that is zero in both ticks beside a change of sign of the first link's rate
-_ZERO = 1e-2
-#: the second of two equal rods has this fraction of their energy or more, however they move
-_SECOND = 3.0 / 7.0
-#: changes between pushing and holding back that are "alternately"
-_CHANGES = 3
+__getattr__ = renamed(__name__, {"Signals": f"{two_link_on_circle.__name__}:CircleMotion"})
+_REST = 1e-3  #: energies are followed until this fraction of the energy at the release is left
+_MEASURED_RISE = 0.05  #: rise of the measured energy that the encoders' noise explains, over the energy at the release
+_MOVES = 1e-2  #: below this fraction of the energy at the release the encoders' noise is much of the measured energy
+_FORCE = 0.5  #: force along the circle that counts as pushing, or as holding back [N]
+_ZERO = 1e-2  #: fraction of the energy that is zero in both ticks beside a change of sign of the first link's rate
+_SECOND = 3.0 / 7.0  #: the second of two equal rods has this fraction of their energy or more, however they move
+_CHANGES = 3  #: changes between pushing and holding back that are "alternately"
 #: fraction of the circle's radius that counts as small
 _SMALL_ERROR = 1e-2
 _NO_RELEASE = "the run ends before the release"
 
 
 @dataclass(frozen=True)
-class Signals:
-    """Signals of Fig. 12, of the reference and (`measured_...`) of the measured tool.
-
-    Attributes:
-        links, measured_links: Kinetic energies of the links (n, 2) [J].
-        total, measured_total: Their sums (n,) [J].
-        first_rate: Rate of the first joint (n,) [rad/s].
-        speed, measured_speed: Speed of the end point along the circle (n,) [m/s].
-        error: Measured less reference position along the circle (n,) [m].
-        radial: Measured distance from the circle (n,) [m].
-        force: Measured force along the circle (n,) [N].
-    """
-
-    links: np.ndarray
-    total: np.ndarray
-    first_rate: np.ndarray
-    measured_links: np.ndarray
-    measured_total: np.ndarray
-    speed: np.ndarray
-    measured_speed: np.ndarray
-    error: np.ndarray
-    radial: np.ndarray
-    force: np.ndarray
-
-
-@dataclass(frozen=True)
 class Led:
-    """Numbers while the hand leads the end point round, from when it is first as fast as it is half of that time.
+    """Numbers while the hand leads the end point round, from when it is first as fast as it is half of that time."""
 
-    Attributes:
-        to_its_end: Whether the run goes on until the hand lets go.
-        start: Time from which it counts [s].
-        speed: Mean speed along the circle [m/s].
-        speed_deviation: Standard deviation of that speed [m/s].
-        energy_low, energy_high: Smallest and largest kinetic energy [J].
-        pushed: Fraction of the time in which the hand pushes.
-        held_back: Fraction of the time in which it holds back.
-        turns: Number of changes between the two.
-    """
-
-    to_its_end: bool
-    start: float = field(metadata=key("from"))
-    speed: float
-    speed_deviation: float
-    energy_low: float
-    energy_high: float
-    pushed: float
-    held_back: float
-    turns: int
+    to_its_end: bool  #: whether the run goes on until the hand lets go
+    start: float = field(metadata=key("from"))  #: time from which it counts [s]
+    speed: float  #: mean speed along the circle [m/s]
+    speed_deviation: float  #: standard deviation of that speed [m/s]
+    energy_low: float  #: smallest kinetic energy [J]
+    energy_high: float  #: largest kinetic energy [J]
+    pushed: float  #: fraction of the time in which the hand pushes
+    held_back: float  #: fraction of the time in which it holds back
+    turns: int  #: number of changes between the two
 
 
 @dataclass(frozen=True)
 class Released:
-    """Numbers after the release, from when the hand does not act any more until the energy is spent.
+    """Numbers after the release, from when the hand does not act any more until the energy is spent."""
 
-    Attributes:
-        start, end: Times between which it counts [s].
-        spent: Whether the energy is spent within the run.
-        energy: Kinetic energy at the start [J].
-        largest_rise: Largest change of the energy in a tick [J]; None for a single tick.
-        measured_rise: Largest rise of the measured energy above the least value before [J]; None without any.
-        speed_rises: Number of times that the speed began to rise.
-        largest_speed_rise: Largest rise of the speed above the least value before [m/s].
-        reversals: Number of changes of sign of the first joint's rate.
-        first_at_reversal: Largest fraction of the energy in the first link beside a reversal; None without any.
-        second_smallest_share: Smallest fraction of the energy in the second link.
-        measured_second_smallest_share: Smallest measured energy of the second link, as a fraction of the reference's
-            energy; None where nothing moves.
-        force: Largest measured force along the circle [N].
-    """
-
-    start: float = field(metadata=key("from"))
-    end: float = field(metadata=key("to"))
-    spent: bool
-    energy: float
-    largest_rise: float | None
+    start: float = field(metadata=key("from"))  #: time from which it counts [s]
+    end: float = field(metadata=key("to"))  #: time until which it counts [s]
+    spent: bool  #: whether the energy is spent within the run
+    energy: float  #: kinetic energy at the start [J]
+    largest_rise: float | None  #: largest change of the energy in a tick [J]; None for a single tick
+    #: largest rise of the measured energy above the least value before [J]; None without any
     measured_rise: float | None
-    speed_rises: int
-    largest_speed_rise: float
-    reversals: int
+    speed_rises: int  #: number of times that the speed began to rise
+    largest_speed_rise: float  #: largest rise of the speed above the least value before [m/s]
+    reversals: int  #: number of changes of sign of the first joint's rate
+    #: largest fraction of the energy in the first link beside a reversal; None without any
     first_at_reversal: float | None
-    second_smallest_share: float
+    second_smallest_share: float  #: smallest fraction of the energy in the second link
+    #: smallest measured energy of the second link, as a fraction of the reference's energy; None where nothing moves
     measured_second_smallest_share: float | None
-    force: float
+    force: float  #: largest measured force along the circle [N]
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """Numbers of one run.
+class Numbers(DisplayNumbers):
+    """Numbers of one run."""
 
-    Attributes:
-        common: Numbers of every mechanism's report.
-        circle_radius: Radius of the circle [m].
-        free_direction: Error along the circle [m].
-        radial: Distance from the circle [m].
-        led: While the hand leads; None if it does not.
-        released: After the release; None without.
-    """
-
-    common: DisplayNumbers = field(metadata=MERGED)
-    circle_radius: float
-    free_direction: Spread
-    radial: Spread
-    led: Led | None
-    released: Released | None
+    circle_radius: float  #: radius of the circle [m]
+    free_direction: Spread  #: error along the circle [m]
+    radial: Spread  #: distance from the circle [m]
+    led: Led | None  #: while the hand leads; None if it does not
+    released: Released | None  #: after the release; None without
 
 
-def signals_of(run: DisplayRun) -> Signals:
-    """Computes the signals of a run."""
-    mechanism = run.mechanism
-    assert isinstance(mechanism, TwoLinkOnCircle)
-    q, qdot = run.state["q"], run.state["q_velocity"]
-    p, x = run.measured.position, run.reference.position
-    links = mechanism.link_energies(q, qdot)
-    measured = mechanism.link_energies(*mechanism.joint_motion(p, run.measured.velocity, q))
-    angle, wanted = (np.unwrap(np.arctan2(position[:, 1], position[:, 0])) for position in (p, x))
-    tangent, reference_tangent = (np.column_stack((-np.sin(a), np.cos(a))) for a in (angle, wanted))
-    return Signals(
-        links=links,
-        total=links.sum(axis=1),
-        first_rate=qdot[:, 0],
-        measured_links=measured,
-        measured_total=measured.sum(axis=1),
-        speed=np.sum(run.reference.velocity[:, :2] * reference_tangent, axis=1),
-        measured_speed=np.sum(run.measured.velocity[:, :2] * tangent, axis=1),
-        error=mechanism.circle_radius * ((angle - wanted + np.pi) % (2.0 * np.pi) - np.pi),
-        radial=np.hypot(p[:, 0], p[:, 1]) - mechanism.circle_radius,
-        force=np.sum(run.wrench[:, :2] * tangent, axis=1),
-    )
+def signals_of(run: DisplayRun[TwoLinkOnCircle]) -> CircleMotion:
+    """Computes the signals of Fig. 12 of a run."""
+    measured, reference = ((path.position, path.velocity) for path in (run.measured, run.reference))
+    state = run.state["q"], run.state["q_velocity"]
+    return run.mechanism.circle_motion(*state, measured=measured, reference=reference, force=run.wrench[:, :3])
 
 
-def measure(run: DisplayRun) -> Numbers:
+def measure(run: DisplayRun[TwoLinkOnCircle]) -> Numbers:
     """Measures one run."""
     s = signals_of(run)
-    assert isinstance(run.mechanism, TwoLinkOnCircle)
     return Numbers(
-        common=run.common_numbers(),
+        **vars(run.common_numbers()),
         circle_radius=run.mechanism.circle_radius,
         free_direction=Spread.of(s.error),
         radial=Spread.of(s.radial),
@@ -181,7 +100,7 @@ def measure(run: DisplayRun) -> Numbers:
     )
 
 
-def _led(run: DisplayRun, s: Signals) -> Led | None:
+def _led(run: DisplayRun[TwoLinkOnCircle], s: CircleMotion) -> Led | None:
     leads = run.named("push") & run.during("slide")
     if not leads.any():
         return None
@@ -201,7 +120,7 @@ def _led(run: DisplayRun, s: Signals) -> Led | None:
     )
 
 
-def _released(run: DisplayRun, s: Signals) -> Released | None:
+def _released(run: DisplayRun[TwoLinkOnCircle], s: CircleMotion) -> Released | None:
     free = run.during("release") & ~run.touched
     first = int(np.argmax(free))
     if not free.any() or s.total[first] == 0.0:
@@ -258,19 +177,43 @@ def analyse(bags: dict[str, Bag]) -> Report:
 
 
 def _claims(claims: Claims, n: Numbers) -> None:
-    free = n.released
-    claims.assess(
-        "Once released, the kinetic energy falls monotonically, although the speed rises at times (Fig. 12A, B).",
-        free if free is not None and free.largest_rise is not None else None,
-        _assess_energy,
-        unless=_NO_RELEASE,
-    )
+    text = "Once released, the kinetic energy falls monotonically, although the speed rises at times (Fig. 12A, B)."
+    if free := claims.reached(text, n.released, unless=_NO_RELEASE):
+        claims.say(text, *_assess_energy(free))
     text = "The kinetic energy of link 1 goes to zero each time it reverses."
-    claims.assess(text, free, _assess_first_link, unless=_NO_RELEASE)
+    if free := claims.reached(text, n.released, unless=_NO_RELEASE):
+        first = np.nan if free.first_at_reversal is None else free.first_at_reversal
+        claims.say(
+            text,
+            f"{free.reversals} reversals; at most {100 * first:.2g} % of the total in the two ticks beside one "
+            f"(limit {100 * _ZERO:g} %)",
+            first < _ZERO,
+            unless="" if free.reversals else "no reversal after the release",
+        )
     text = "The kinetic energy of link 2 never approaches zero."
-    claims.assess(text, free, _assess_second_link, unless=_NO_RELEASE)
+    if free := claims.reached(text, n.released, unless=_NO_RELEASE):
+        measured = free.measured_second_smallest_share
+        share = np.nan if measured is None else measured
+        claims.say(
+            text,
+            f"the measured link never has less than {100 * share:.1f} % of the energy that the reference has in "
+            f"all, while that is above {100 * _MOVES:g} % of its start (limit 3/7 = {100 * _SECOND:.1f} %, which the "
+            f"second of two equal rods has however they move); the reference's link "
+            f"{100 * free.second_smallest_share:.1f} %",
+            share >= _SECOND,
+            unless="no measured motion after the release" if measured is None else "",
+        )
     text = "To keep the speed constant the user must alternately push and hold back, as the energy rises and falls."
-    claims.assess(text, n.led, _assess_lead, unless="the hand does not lead in this run")
+    if led := claims.reached(text, n.led, unless="the hand does not lead in this run"):
+        shown = led.turns >= _CHANGES
+        claims.say(
+            text,
+            f"while energy went between {1e3 * led.energy_low:.0f} and {1e3 * led.energy_high:.0f} mJ, the hand "
+            f"pushed {100 * led.pushed:.0f} % of the time, held back {100 * led.held_back:.0f} % (above {_FORCE:g} "
+            f"N), and changed {led.turns} times between the two (limit {_CHANGES}, {AFTER_DATA}); the speed was "
+            f"{1e3 * led.speed:.0f} mm/s with an RMS deviation of {1e3 * led.speed_deviation:.0f} mm/s",
+            shown if shown or led.to_its_end else None,
+        )
     error, radial, limit = n.free_direction, n.radial, _SMALL_ERROR * n.circle_radius
     claims.say(
         "The error in the direction of free motion is small (Fig. 12C).",
@@ -283,7 +226,8 @@ def _claims(claims: Claims, n: Numbers) -> None:
 
 def _assess_energy(free: Released) -> Verdict:
     since, rise = f"from {free.start:.2f} s on, when the hand has let go, {1e3 * free.energy:.0f} mJ", free.largest_rise
-    assert rise is not None
+    if rise is None:
+        return _NO_RELEASE, None
     if rise > 0.0:
         return f"{since}: it rose by up to {rise:.1e} J in a tick", False
     if not free.speed_rises:
@@ -301,40 +245,6 @@ def _assess_energy(free: Released) -> Verdict:
     )
 
 
-def _assess_first_link(free: Released) -> Verdict:
-    first = free.first_at_reversal
-    if first is None:
-        return "no reversal after the release", None
-    return (
-        f"{free.reversals} reversals; at most {100 * first:.2g} % of the total in the two ticks beside one "
-        f"(limit {100 * _ZERO:g} %)",
-        first < _ZERO,
-    )
-
-
-def _assess_second_link(free: Released) -> Verdict:
-    measured, second = free.measured_second_smallest_share, free.second_smallest_share
-    if measured is None:
-        return "no measured motion after the release", None
-    return (
-        f"the measured link never has less than {100 * measured:.1f} % of the energy that the reference has in "
-        f"all, while that is above {100 * _MOVES:g} % of its start (limit 3/7 = {100 * _SECOND:.1f} %, which the "
-        f"second of two equal rods has however they move); the reference's link {100 * second:.1f} %",
-        measured >= _SECOND,
-    )
-
-
-def _assess_lead(led: Led) -> Verdict:
-    shown = led.turns >= _CHANGES
-    return (
-        f"while energy went between {1e3 * led.energy_low:.0f} and {1e3 * led.energy_high:.0f} mJ, the hand "
-        f"pushed {100 * led.pushed:.0f} % of the time, held back {100 * led.held_back:.0f} % (above {_FORCE:g} "
-        f"N), and changed {led.turns} times between the two (limit {_CHANGES}, {AFTER_DATA}); the speed was "
-        f"{1e3 * led.speed:.0f} mm/s with an RMS deviation of {1e3 * led.speed_deviation:.0f} mm/s",
-        shown if shown or led.to_its_end else None,
-    )
-
-
 _CAPTION = (
     "Fig. 12. A: kinetic energy of the manipulator and of its links (reference; dots: total from the measured tool; "
     "enlarged: after the release). "
@@ -343,7 +253,7 @@ _CAPTION = (
 )
 
 
-def _enlarge_release(axes: Axes, run: DisplayRun, s: Signals) -> None:
+def _enlarge_release(axes: Axes, run: DisplayRun[TwoLinkOnCircle], s: CircleMotion) -> None:
     """Draws the energies after the release in an inset with a logarithmic scale."""
     axes.margins(y=0.2)
     shade(axes, run, ("release",))
@@ -359,7 +269,7 @@ def _enlarge_release(axes: Axes, run: DisplayRun, s: Signals) -> None:
     inset.tick_params(labelsize="small")
 
 
-def _draw_distance(axes: Axes, run: DisplayRun, s: Signals) -> None:
+def _draw_distance(axes: Axes, run: DisplayRun[TwoLinkOnCircle], s: CircleMotion) -> None:
     """Draws the distance from the circle on an axis of its own at the right."""
     shade(axes, run, ("release",))
     radial = axes.twinx()
@@ -367,7 +277,7 @@ def _draw_distance(axes: Axes, run: DisplayRun, s: Signals) -> None:
     radial.set_ylabel("distance from the circle (µm)", color="tab:red")
 
 
-def _figure(run: DisplayRun) -> Figure:
+def _figure(run: DisplayRun[TwoLinkOnCircle]) -> Figure:
     s, t, black = signals_of(run), run.time, {"color": "black"}
     dots = {"color": "0.6", "linestyle": "", "marker": ".", "markersize": 3}
     every = slice(None, None, max(1, len(t) // 300))

@@ -18,8 +18,7 @@ from haptic_bags.bags import Bag
 from haptic_experiments.kit.results import HIDDEN, MERGED, Claims, Report
 
 NAMESPACE = "/script"
-#: bound of the signals of a model that diverges
-HUGE = 1e100
+HUGE = 1e100  #: bound of the signals of a model that diverges
 
 #: lines for the lowest, middle and highest stiffness in Figs. 13 and 14
 STYLES: tuple[dict[str, Any], ...] = (
@@ -31,21 +30,13 @@ STYLES: tuple[dict[str, Any], ...] = (
 
 @dataclass(frozen=True)
 class Element:
-    """Parameters of one column.
+    """Parameters of one column."""
 
-    Attributes:
-        model: Name of the model.
-        period: T [s].
-        stiffness: K [N/m].
-        damping: B [N s/m].
-        mass: M [kg].
-    """
-
-    model: str = field(metadata=HIDDEN)
-    period: float
-    stiffness: float
-    damping: float
-    mass: float
+    model: str = field(metadata=HIDDEN)  #: name of the model
+    period: float  #: T [s]
+    stiffness: float  #: K [N/m]
+    damping: float  #: B [N s/m]
+    mass: float  #: M [kg]
 
     @property
     def ratio(self) -> float:
@@ -60,26 +51,17 @@ class Element:
 
 @dataclass(frozen=True)
 class Case:
-    """Numbers of a column for claims.
+    """Numbers of a column for claims."""
 
-    Attributes:
-        element: Parameters.
-    """
-
-    element: Element = field(metadata=HIDDEN)
+    element: Element = field(metadata=HIDDEN)  #: parameters
 
 
 @dataclass(frozen=True)
 class ColumnNumbers:
-    """Numbers of a column.
+    """Numbers of a column."""
 
-    Attributes:
-        element: Parameters.
-        case: Numbers for claims; None if the column has none.
-    """
-
-    element: Element = field(metadata=MERGED)
-    case: Any = field(metadata=MERGED)
+    element: Element = field(metadata=MERGED)  #: parameters
+    case: Any = field(metadata=MERGED)  #: numbers for claims; None if the column has none
 
 
 _Case = TypeVar("_Case", bound=Case)
@@ -87,34 +69,21 @@ _Case = TypeVar("_Case", bound=Case)
 
 @dataclass(frozen=True)
 class ScriptedRun:
-    """The signals of one bag on common ticks, along the node's axis.
+    """The signals of one bag on common ticks, along the node's axis."""
 
-    Attributes:
-        period: T [s].
-        tick: Numbers of the ticks (n,); a run that missed none has 0 to n - 1.
-        input_velocity: Velocity of the tool, from the script (n,) [m/s].
-        input_force: Force on the tool, from the script (n,) [N].
-        models: Name of each column's model.
-        velocity: Velocities (n, columns) [m/s], of an element of the network the relative one; bounded by HUGE, as the
-            next two.
-        force: Forces (n, columns) [N]; of a compliance with mass (B, A in an impedance) the force h of the spring.
-        displacement: Elastic displacement e (n, columns) [m].
-        sticking: Flags (n, columns).
-        parameters: Parameters of the node.
-        device: Parameters of the device.
-    """
-
-    period: float
-    tick: np.ndarray
-    input_velocity: np.ndarray
-    input_force: np.ndarray
-    models: list[str]
+    period: float  #: T [s]
+    tick: np.ndarray  #: numbers of the ticks (n,); a run that missed none has 0 to n - 1
+    input_velocity: np.ndarray  #: velocity of the tool, from the script (n,) [m/s]
+    input_force: np.ndarray  #: force on the tool, from the script (n,) [N]
+    models: list[str]  #: name of each column's model
+    #: velocities (n, columns) [m/s], of an element of the network the relative one; bounded by HUGE, as the next two
     velocity: np.ndarray
+    #: forces (n, columns) [N]; of a compliance with mass (B, A in an impedance) the force h of the spring
     force: np.ndarray
-    displacement: np.ndarray
-    sticking: np.ndarray
-    parameters: dict[str, Any]
-    device: dict[str, Any]
+    displacement: np.ndarray  #: elastic displacement e (n, columns) [m]
+    sticking: np.ndarray  #: flags (n, columns)
+    parameters: dict[str, Any]  #: parameters of the node
+    device: dict[str, Any]  #: parameters of the device
 
     @classmethod
     def from_bag(cls, bag: Bag, node: str = "comparison") -> ScriptedRun:

@@ -41,15 +41,11 @@ class RunAndImplicit(Generic[_T]):
 
 @dataclass(frozen=True)
 class ComposedNumbers:
-    """Numbers of every run of several rendering nodes.
+    """Numbers of every run of several rendering nodes."""
 
-    Attributes:
-        latency_p50_p99: Median and 99th percentile of the time from publishing to receiving, by edge [s].
-        step_time: Median time of a tick in the single-process reference [s].
-    """
-
+    #: median and 99th percentile of the time from publishing to receiving, by edge [s]
     latency_p50_p99: dict[str, tuple[float, float]]
-    step_time: SplitAndImplicit[Any]
+    step_time: SplitAndImplicit[Any]  #: median time of a tick in the single-process reference [s]
 
 
 def latency_metrics(bag: Bag) -> dict[str, tuple[float, float]]:
@@ -99,13 +95,9 @@ def composed_report(
 
 @dataclass(frozen=True)
 class GraphPanel(Panel):
-    """Nodes of an experiment with the measured latencies between them.
+    """Nodes of an experiment with the measured latencies between them."""
 
-    Attributes:
-        bag: Bag of the run.
-    """
-
-    bag: Bag | None = None
+    bag: Bag | None = None  #: bag of the run
 
     @classmethod
     def of(cls, bag: Bag) -> GraphPanel:

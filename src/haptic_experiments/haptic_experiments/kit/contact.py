@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from convex_contact import World
-from convex_contact.simulation.convergence import convergence_order, position_errors
+from convex_contact.simulation.convergence import ConvergenceStudy
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
@@ -34,78 +34,45 @@ STYLES: dict[str, dict[str, Any]] = {
     "similar_regularized": {"color": "tab:olive", "linestyle": "--"},
     "lagged_elastoplastic": {"color": "tab:red", "linestyle": ":"},
 }
-#: approximations of the paper's figures of one body
-PAPER = ("sap", "lagged", "similar")
+PAPER = ("sap", "lagged", "similar")  #: approximations of the paper's figures of one body
 
 
 @dataclass(frozen=True)
 class Contacts:
-    """Contacts of one step, m of them; as in ContactArray.
+    """Contacts of one step, m of them; as in ContactArray."""
 
-    Attributes:
-        body: Numbers of the bodies A and B, shape (m, 2).
-        position: Contact points in the world [m], shape (m, 3).
-        normal: Unit vectors from A into B, shape (m, 3).
-        signed_distance: Gap, negative where the bodies overlap [m], shape (m,).
-        force: Force on B [N], shape (m, 3).
-        normal_force: Its normal part [N], shape (m,).
-        slip_velocity: Velocity of B against A along the surface [m/s], shape (m, 3).
-        sticking: Flags of the contacts that stick, shape (m,).
-    """
-
-    body: np.ndarray
-    position: np.ndarray
-    normal: np.ndarray
-    signed_distance: np.ndarray
-    force: np.ndarray
-    normal_force: np.ndarray
-    slip_velocity: np.ndarray
-    sticking: np.ndarray
+    body: np.ndarray  #: numbers of the bodies A and B, shape (m, 2)
+    position: np.ndarray  #: contact points in the world [m], shape (m, 3)
+    normal: np.ndarray  #: unit vectors from A into B, shape (m, 3)
+    signed_distance: np.ndarray  #: gap, negative where the bodies overlap [m], shape (m,)
+    force: np.ndarray  #: force on B [N], shape (m, 3)
+    normal_force: np.ndarray  #: its normal part [N], shape (m,)
+    slip_velocity: np.ndarray  #: velocity of B against A along the surface [m/s], shape (m, 3)
+    sticking: np.ndarray  #: flags of the contacts that stick, shape (m,)
 
 
 @dataclass(frozen=True)
 class ContactRun:
-    """The signals of one bag on the ticks that all topics have, n of them; b bodies.
+    """The signals of one bag on the ticks that all topics have, n of them; b bodies."""
 
-    Attributes:
-        period: T [s].
-        tick: Numbers of the ticks, shape (n,).
-        names: Names of the bodies.
-        masses: Masses of the bodies [kg], shape (b,); 0 where they do not move freely.
-        position: Positions of the bodies [m], shape (n, b, 3).
-        orientation: Quaternions x, y, z, w of the bodies, shape (n, b, 4).
-        velocity: Velocities of the bodies [m/s], shape (n, b, 3).
-        angular_velocity: Angular velocities of the bodies [rad/s], shape (n, b, 3).
-        contacts: Contacts of each tick.
-        iterations: Newton steps, shape (n,).
-        contact_count: Number of contacts, shape (n,).
-        condition: Condition number of the Hessian, shape (n,); NaN where it was not asked for.
-        residual: Relative residual of the solver, shape (n,).
-        solve_time: Time of the solver [s], shape (n,).
-        tool: Position of the device's tool [m], shape (n, 3).
-        wrench: Commanded wrench [N; N m], shape (n, 6).
-        parameters: Parameters of the node.
-        device: Numbers that the device reported at its start.
-    """
-
-    period: float
-    tick: np.ndarray
-    names: list[str]
-    masses: np.ndarray
-    position: np.ndarray
-    orientation: np.ndarray
-    velocity: np.ndarray
-    angular_velocity: np.ndarray
-    contacts: list[Contacts]
-    iterations: np.ndarray
-    contact_count: np.ndarray
-    condition: np.ndarray
-    residual: np.ndarray
-    solve_time: np.ndarray
-    tool: np.ndarray
-    wrench: np.ndarray
-    parameters: dict[str, Any]
-    device: dict[str, Any]
+    period: float  #: T [s]
+    tick: np.ndarray  #: numbers of the ticks, shape (n,)
+    names: list[str]  #: names of the bodies
+    masses: np.ndarray  #: masses of the bodies [kg], shape (b,); 0 where they do not move freely
+    position: np.ndarray  #: positions of the bodies [m], shape (n, b, 3)
+    orientation: np.ndarray  #: quaternions x, y, z, w of the bodies, shape (n, b, 4)
+    velocity: np.ndarray  #: velocities of the bodies [m/s], shape (n, b, 3)
+    angular_velocity: np.ndarray  #: angular velocities of the bodies [rad/s], shape (n, b, 3)
+    contacts: list[Contacts]  #: contacts of each tick
+    iterations: np.ndarray  #: Newton steps, shape (n,)
+    contact_count: np.ndarray  #: number of contacts, shape (n,)
+    condition: np.ndarray  #: condition number of the Hessian, shape (n,); NaN where it was not asked for
+    residual: np.ndarray  #: relative residual of the solver, shape (n,)
+    solve_time: np.ndarray  #: time of the solver [s], shape (n,)
+    tool: np.ndarray  #: position of the device's tool [m], shape (n, 3)
+    wrench: np.ndarray  #: commanded wrench [N; N m], shape (n, 6)
+    parameters: dict[str, Any]  #: parameters of the node
+    device: dict[str, Any]  #: numbers that the device reported at its start
 
     @classmethod
     def from_bag(cls, bag: Bag, namespace: str = "/script") -> ContactRun:
@@ -268,9 +235,6 @@ def report_of(
     return Report(metrics, claims, figure, caption, {"contact": next(iter(runs.values())).parameters})
 
 
-# ---- claims ---------------------------------------------------------------------------------------------------------
-
-
 def compared(
     claims: Claims,
     text: str,
@@ -308,42 +272,18 @@ def compared(
     claims.say(text, f"{words}; limit of the differences {limits}", met if judged else None, unless=unless)
 
 
-# ---- studies and figures ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Convergence:
-    """Position errors of a body over the time step of the simulation.
-
-    Attributes:
-        errors: Position errors [m] by approximation and time step [s].
-        orders: Orders of convergence by approximation.
-    """
-
-    errors: dict[str, dict[float, float]]
-    orders: dict[str, float]
+class Convergence(ConvergenceStudy):
+    """Position errors of a body over the time step of the simulation, with the claims about them."""
 
     @classmethod
     def of(cls, world: Callable[[], World], body: str, **study: Any) -> Convergence:
-        """Simulates a world with all approximations.
-
-        Args:
-            world: Makes the world.
-            body: Name of the body.
-            **study: Reference, time steps and length, see `position_errors`.
-        """
-        errors = position_errors(lambda *_: world(), body, approximations=tuple(STYLES), **study)
-        return cls(errors, {name: convergence_order(of) for name, of in errors.items()})
+        """Simulates a world with all approximations; the arguments are those of `ConvergenceStudy.of`."""
+        return cls(**vars(ConvergenceStudy.simulated(lambda *_: world(), body, approximations=tuple(STYLES), **study)))
 
     def compare_lagged(self, claims: Claims, text: str, expected: Mapping[float, float], relative: float) -> None:
         """Adds the claim that the errors of Lagged [m] by time step [s] are those expected, as in `compared`."""
         found = {f"{period:g} s": self.errors["lagged"][period] for period in expected}
         compared(claims, text, found, {f"{period:g} s": e for period, e in expected.items()}, relative=relative)
-
-    @property
-    def is_first_order(self) -> bool:
-        """Lagged and Similar converge with an order of 1 within 0.15."""
-        return all(abs(self.orders[name] - 1.0) < 0.15 for name in ("lagged", "similar"))
 
 
 def curve(name: str, approximation: str, x: np.ndarray, y: np.ndarray, **style: Any) -> Curve:

@@ -21,29 +21,17 @@ _OK = 0
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one bag.
+    """Numbers of one bag."""
 
-    Attributes:
-        device: Name of the driver.
-        product: Product that was connected.
-        ticks: Number of ticks.
-        length: Duration of the run [s].
-        stopped_ticks: Ticks in the safe state.
-        largest_force: Largest commanded force along each axis, (n,) [N].
-        largest_speed: Largest speed of the tool [m/s].
-        path_length: Length of the tool's path [m].
-        energy: Energy that the device took from the hand, by the commanded force and the measured velocity [J].
-    """
-
-    device: str
-    product: str
-    ticks: int
-    length: float
-    stopped_ticks: int
-    largest_force: np.ndarray
-    largest_speed: float
-    path_length: float
-    energy: float
+    device: str  #: name of the driver
+    product: str  #: product that was connected
+    ticks: int  #: number of ticks
+    length: float  #: duration of the run [s]
+    stopped_ticks: int  #: ticks in the safe state
+    largest_force: np.ndarray  #: largest commanded force along each axis (n,) [N]
+    largest_speed: float  #: largest speed of the tool [m/s]
+    path_length: float  #: length of the tool's path [m]
+    energy: float  #: energy that the device took from the hand, by the commanded force and the measured velocity [J]
 
 
 def is_real(bag: Bag) -> bool:

@@ -12,13 +12,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.spatial.transform import Rotation
 
 from admittance_constraints import Mechanism, mechanisms
+from admittance_constraints.display.tool_path import RecordedFrames, ToolPath
 from admittance_constraints.model.loading import installed_mechanism
 from haptic_bags.bags import Bag
 from haptic_core.commands import NONE
@@ -31,96 +31,49 @@ from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.signals import Spread, largest
 
 _Numbers = TypeVar("_Numbers")
+_Mechanism = TypeVar("_Mechanism", bound=Mechanism)
 
 NAMESPACE = "/cobotic_hand_controller"
-#: stiffness that impedance displays reach, "a few kN/m" [N/m]
-IMPEDANCE_LIMIT = 5e3
-#: "on the order of the resolution": RMS within so many counts of the sensor
-COUNTS = 10.0
-#: residual of a holonomic constraint that passes for rounding [m] or [rad]
-RESIDUAL = 1e-12
+IMPEDANCE_LIMIT = 5e3  #: stiffness that impedance displays reach, "a few kN/m" [N/m]
+COUNTS = 10.0  #: "on the order of the resolution": RMS within so many counts of the sensor
+RESIDUAL = 1e-12  #: residual of a holonomic constraint that passes for rounding [m] or [rad]
 
 
 @dataclass(frozen=True)
 class DisplayNumbers:
-    """Numbers of every mechanism's report; errors are those of the measured tool against the reference.
+    """Numbers of every mechanism's report; errors are those of the measured tool against the reference."""
 
-    Attributes:
-        ticks: Number of ticks that count.
-        led_ticks: Number of ticks left out because the tool was led to the mechanism.
-        stopped_ticks: Number of ticks left out because the display's status was not OK.
-        refused_ticks: Number of ticks whose step was refused.
-        holonomic_residual: Largest residual of the holonomic constraints [m] or [rad].
-        tracking_error: Distance [m].
-        turning_error: Angle [rad].
-        position_resolution: One count of the display's sensors in position [m]; NaN if it is not known.
-        angle_resolution: One count in orientation [rad]; NaN if it is not known.
-    """
-
-    ticks: int
-    led_ticks: int
-    stopped_ticks: int
-    refused_ticks: int
-    holonomic_residual: float
-    tracking_error: Spread
-    turning_error: Spread
-    position_resolution: float
-    angle_resolution: float
+    ticks: int  #: number of ticks that count
+    led_ticks: int  #: number of ticks left out because the tool was led to the mechanism
+    stopped_ticks: int  #: number of ticks left out because the display's status was not OK
+    refused_ticks: int  #: number of ticks whose step was refused
+    holonomic_residual: float  #: largest residual of the holonomic constraints [m] or [rad]
+    tracking_error: Spread  #: distance [m]
+    turning_error: Spread  #: angle [rad]
+    position_resolution: float  #: one count of the display's sensors in position [m]; NaN if it is not known
+    angle_resolution: float  #: one count in orientation [rad]; NaN if it is not known
 
 
 @dataclass(frozen=True)
-class ToolPath:
-    """Motion of the virtual tool.
+class DisplayRun(PhasedRun, Generic[_Mechanism]):
+    """The signals of one bag on common ticks."""
 
-    Attributes:
-        position: Positions in the spatial frame [m], shape (n, 3).
-        rotation: Rotations from body to spatial frame, n of them.
-        velocity: Velocities in the spatial frame [m/s], shape (n, 3).
-        angular_velocity: Angular velocities in the spatial frame [rad/s], shape (n, 3).
-    """
-
-    position: np.ndarray
-    rotation: Rotation
-    velocity: np.ndarray
-    angular_velocity: np.ndarray
-
-
-@dataclass(frozen=True)
-class DisplayRun(PhasedRun):
-    """The signals of one bag on common ticks.
-
-    Attributes:
-        mechanism: The rendered mechanism.
-        measured: Motion by the display's sensors.
-        true: Motion of the simulated display.
-        reference: Motion that was due.
-        wrench: Measured wrench of the user on the tool [N; N m], shape (n, 6).
-        touched: Whether the simulated hand acts on the tool, shape (n,).
-        state: Fields of ConstrainedReference, rows as `reference`.
-        device: Numbers of the display.
-        parameters: Parameters of the node.
-        led: Number of ticks left out because the tool was led to the mechanism.
-        stopped: Number of ticks left out because the display's status was not OK.
-        refused: Number of ticks whose step was refused, at which the display held.
-        changed: Parameters of the node that were changed during the run.
-    """
-
-    mechanism: Mechanism
-    measured: ToolPath
-    true: ToolPath
-    reference: ToolPath
-    wrench: np.ndarray
-    touched: np.ndarray
-    state: dict[str, np.ndarray]
-    device: dict[str, Any]
-    parameters: dict[str, Any]
-    led: int = 0
-    stopped: int = 0
-    refused: int = 0
-    changed: tuple[str, ...] = ()
+    mechanism: _Mechanism  #: the rendered mechanism
+    measured: ToolPath  #: motion by the display's sensors
+    true: ToolPath  #: motion of the simulated display
+    reference: ToolPath  #: motion that was due
+    wrench: np.ndarray  #: measured wrench of the user on the tool [N; N m], shape (n, 6)
+    touched: np.ndarray  #: whether the simulated hand acts on the tool, shape (n,)
+    state: dict[str, np.ndarray]  #: fields of ConstrainedReference, rows as `reference`
+    device: dict[str, Any]  #: numbers of the display
+    parameters: dict[str, Any]  #: parameters of the node
+    led: int = 0  #: number of ticks left out because the tool was led to the mechanism
+    stopped: int = 0  #: number of ticks left out because the display's status was not OK
+    refused: int = 0  #: number of ticks whose step was refused, at which the display held
+    changed: tuple[str, ...] = ()  #: parameters of the node that were changed during the run
 
     @classmethod
-    def from_bag(cls, bag: Bag) -> DisplayRun:
+    def from_bag(cls, bag: Bag) -> DisplayRun[Any]:
         """Takes the ticks that all topics have; in realtime the node may have missed some.
 
         Raises:
@@ -137,14 +90,15 @@ class DisplayRun(PhasedRun):
         keep = {names[0]: obeys, names[2]: ~led}
         ticks = bag.ticks(NAMESPACE, *names, shift={names[2]: 1 + delay}, keep=keep)
         device, truth, due = (ticks[name] for name in names)
-        frames = _Frames(node)
+        mechanism: Any = mechanism_of(node)  # of the class that the caller names
+        frames = RecordedFrames(node["frame_position"], node["frame_orientation"], node["tool_orientation"])
         return cls(
             **phased(ticks, bag),
-            mechanism=mechanism_of(node),
+            mechanism=mechanism,
             measured=frames.path(device["tool_pose"], device["tool_twist"]),
             true=frames.path(truth["tool_pose"], truth["tool_twist"]),
             reference=frames.path(due["pose"], due["twist"]),
-            wrench=frames.rotated(device["tool_wrench"]),
+            wrench=frames.wrench(device["tool_wrench"]),
             touched=truth["operator_wrench"].any(axis=1),
             state={name: due[name] for name, values in state.items() if isinstance(values, np.ndarray)},
             device=start.get("device", {}),
@@ -209,26 +163,6 @@ def _changed(bag: Bag) -> tuple[str, ...]:
     return tuple(sorted({name for detail in changes for name in detail}))
 
 
-class _Frames:
-    """Poses of the display's tool in its base frame as those of the virtual tool in its spatial frame."""
-
-    def __init__(self, node: dict[str, Any]) -> None:
-        self._origin = np.array(node["frame_position"])
-        self._back = Rotation.from_quat(node["frame_orientation"]).inv()
-        self._tool = Rotation.from_quat(node["tool_orientation"])
-
-    def path(self, pose: np.ndarray, twist: np.ndarray) -> ToolPath:
-        return ToolPath(
-            position=self._back.apply(pose[:, :3] - self._origin),
-            rotation=self._back * Rotation.from_quat(pose[:, 3:]) * self._tool,
-            velocity=self._back.apply(twist[:, :3]),
-            angular_velocity=self._back.apply(twist[:, 3:]),
-        )
-
-    def rotated(self, wrench: np.ndarray) -> np.ndarray:
-        return np.hstack((self._back.apply(wrench[:, :3]), self._back.apply(wrench[:, 3:])))
-
-
 def mechanism_of(node: dict[str, Any]) -> Mechanism:
     """Makes the mechanism that the node's parameters name.
 
@@ -253,10 +187,10 @@ _ready_mechanism = lru_cache(maxsize=8)(_mechanism)
 
 def display_report(
     bags: Mapping[str, Bag],
-    kind: type[Mechanism],
-    measure: Callable[[DisplayRun], _Numbers],
+    kind: type[_Mechanism],
+    measure: Callable[[DisplayRun[_Mechanism]], _Numbers],
     claim: Callable[[Claims, _Numbers], None],
-    draw: Callable[[DisplayRun], Figure],
+    draw: Callable[[DisplayRun[_Mechanism]], Figure],
     caption: str,
 ) -> Report:
     """Makes the report of an experiment on the display.
@@ -282,13 +216,13 @@ def display_report(
     return Report({"runs": numbers}, claims, lambda: draw(run), caption + run.left_out, parameters)
 
 
-def signal_panel(run: DisplayRun, title: str, values: np.ndarray, **settings: Any) -> Panel:
+def signal_panel(run: DisplayRun[Any], title: str, values: np.ndarray, **settings: Any) -> Panel:
     """Makes a panel of one signal (n,) over time, with the hand's pushes shaded; settings as of `Panel`."""
     curve = Curve(run.time, values, style={"color": "black", "linewidth": 0.6})
     return Panel("", [curve], settings=settings, title=title, extra=partial(shade, run=run, kinds=("push",)))
 
 
-def general_report(runs: Mapping[str, DisplayRun]) -> Report:
+def general_report(runs: Mapping[str, DisplayRun[Any]]) -> Report:
     """Makes a report without the paper's claims: about another mechanism, or one whose parameters changed."""
     claims, common = Claims(), {name: run.common_numbers() for name, run in runs.items()}
     for run, numbers in zip(runs.values(), common.values(), strict=True):
@@ -301,7 +235,7 @@ def general_report(runs: Mapping[str, DisplayRun]) -> Report:
             numbers.holonomic_residual < RESIDUAL if not run.stopped else None,
         )
 
-    def curves(values: Callable[[DisplayRun], np.ndarray]) -> list[Curve]:
+    def curves(values: Callable[[DisplayRun[Any]], np.ndarray]) -> list[Curve]:
         return [Curve(run.time, values(run), name) for name, run in runs.items()]
 
     def draw() -> Figure:

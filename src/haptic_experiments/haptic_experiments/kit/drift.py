@@ -43,78 +43,47 @@ _WITH_THRESHOLD = ("karnopp", "quinn", "regularized_coulomb")
 
 @dataclass(frozen=True)
 class ModelNumbers:
-    """Parameters and motion of a column.
+    """Parameters and motion of a column."""
 
-    Attributes:
-        model: Name of the model.
-        velocity_threshold: epsilon [m/s].
-        stiffness, damping, mass: K [N/m], B [N s/m], M [kg].
-        motion: Drift or Stop, by the kind of the run.
-    """
-
-    model: str
-    velocity_threshold: float
-    stiffness: float
-    damping: float
-    mass: float
-    motion: Any = field(metadata=MERGED)
+    model: str  #: name of the model
+    velocity_threshold: float  #: epsilon [m/s]
+    stiffness: float  #: K [N/m]
+    damping: float  #: B [N s/m]
+    mass: float  #: M [kg]
+    motion: Any = field(metadata=MERGED)  #: Drift or Stop, by the kind of the run
 
 
 @dataclass(frozen=True)
 class Slid:
-    """Start of a mass that slides to rest.
+    """Start of a mass that slides to rest."""
 
-    Attributes:
-        initial_velocity: Start velocity [m/s].
-        should_rest: Whether it should be at rest in the second half of the run.
-    """
-
-    initial_velocity: float
-    should_rest: bool
+    initial_velocity: float  #: start velocity [m/s]
+    should_rest: bool  #: whether it should be at rest in the second half of the run
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """Load on a mass at rest.
+    """Load on a mass at rest."""
 
-    Attributes:
-        load_duration: Length of the load [s].
-        unloaded: Whether the run goes on after the load.
-        load_sign_flips_per_second: Changes of the load's sign [1/s].
-        impulse: Sum of the load over time [N s]; the creep of the regularised model is epsilon/F times that.
-    """
-
-    load_duration: float
-    unloaded: bool
-    load_sign_flips_per_second: float
-    impulse: float
+    load_duration: float  #: length of the load [s]
+    unloaded: bool  #: whether the run goes on after the load
+    load_sign_flips_per_second: float  #: changes of the load's sign [1/s]
+    impulse: float  #: sum of the load over time [N s]; the creep of the regularised model is epsilon/F times that
 
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        kind: "stop" or "drift".
-        mode: Mode of the loop.
-        ticks: Number of ticks.
-        period: T [s].
-        friction_force: F [N].
-        largest_load: Largest load [N].
-        load_below_friction_force: Whether that is below F.
-        about: Start of a stop, or load of a drift.
-        models: Numbers of the columns, by name.
-    """
-
-    kind: str
-    mode: str
-    ticks: int
-    period: float
-    friction_force: float
-    largest_load: float
-    load_below_friction_force: bool
-    about: Any = field(metadata=MERGED)
-    models: dict[str, ModelNumbers]
+    kind: str  #: "stop" or "drift"
+    mode: str  #: mode of the loop
+    ticks: int  #: number of ticks
+    period: float  #: T [s]
+    friction_force: float  #: F [N]
+    largest_load: float  #: largest load [N]
+    load_below_friction_force: bool  #: whether that is below F
+    about: Any = field(metadata=MERGED)  #: start of a stop, or load of a drift
+    models: dict[str, ModelNumbers]  #: numbers of the columns, by name
 
     @property
     def is_long_enough(self) -> bool:

@@ -25,18 +25,12 @@ DASHED: dict[str, Any] = {"color": "black", "linestyle": "--"}
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of a panel.
+    """One line of a panel."""
 
-    Attributes:
-        x, y: Values (n,), in the units of the axes' labels.
-        label: Entry of the legend; none if empty.
-        style: Arguments of matplotlib's ``plot``.
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    label: str = ""
-    style: Mapping[str, Any] = field(default_factory=dict)
+    x: np.ndarray  #: values (n,), in the unit of the axis' label
+    y: np.ndarray  #: values (n,), in the unit of the axis' label
+    label: str = ""  #: entry of the legend; none if empty
+    style: Mapping[str, Any] = field(default_factory=dict)  #: arguments of matplotlib's ``plot``
 
     @classmethod
     def level(cls, x: np.ndarray, value: float, label: str = "", **style: Any) -> Curve:
@@ -47,29 +41,20 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes.
+    """One pair of axes."""
 
-    Attributes:
-        ylabel: Quantity and unit.
-        curves: Lines of the panel.
-        xlabel: Quantity and unit.
-        settings: Arguments of matplotlib's ``Axes.set``, for example limits and scales.
-        shaded: The run whose phases are shaded.
-        legend: Arguments of matplotlib's ``legend``, which is drawn if a curve has a label; None: no legend.
-        title: Title; none if empty.
-        extra: Draws objects that are no curves, for example a limit's line or a body in space; called after the curves.
-        note: Text in a panel without data; none if empty.
-    """
-
-    ylabel: str
-    curves: Sequence[Curve]
-    xlabel: str = "time (s)"
+    ylabel: str  #: quantity and unit
+    curves: Sequence[Curve]  #: lines of the panel
+    xlabel: str = "time (s)"  #: quantity and unit
+    #: arguments of matplotlib's ``Axes.set``, for example limits and scales
     settings: Mapping[str, Any] = field(default_factory=dict)
-    shaded: PhasedRun | None = None
+    shaded: PhasedRun | None = None  #: the run whose phases are shaded
+    #: arguments of matplotlib's ``legend``, which is drawn if a curve has a label; None: no legend
     legend: Mapping[str, Any] | None = field(default_factory=dict)
-    title: str = ""
+    title: str = ""  #: title; none if empty
+    #: draws objects that are no curves, for example a limit's line or a body in space; called after the curves
     extra: Callable[[Axes], object] | None = None
-    note: str = ""
+    note: str = ""  #: text in a panel without data; none if empty
 
     def draw(self, axes: Axes) -> None:
         """Draws the panel."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,48 +12,22 @@ from matplotlib.lines import Line2D
 from haptic_devices.device import load_parameters
 from haptic_devices.factories import HAND_FILE
 from haptic_devices.five_bar import FiveBar
-from haptic_devices.five_bar.stability import grasp, oscillation, smallest_mass, spectral_radius_map
+from haptic_devices.five_bar.stability import Stability, grip_stability, spectral_radius_map
 from haptic_devices.hands.operator import HandParameters
 from haptic_experiments.kit.results import Claims
 
-#: smallest mass of the paper, "about 2 kg" [kg]
-_PAPER_MASS = 2.0
-#: a firm grasp, in hands of hand.yaml: four times their stiffness, damping and mass
-_FIRM = 4.0
-#: speed of a shaking grip, a tenth of the motion of `oscillation`, 80 mm/s [m/s]
-_SHAKING = 8e-3
+_PAPER_MASS = 2.0  #: smallest mass of the paper, "about 2 kg" [kg]
+_FIRM = 4.0  #: a firm grasp, in hands of hand.yaml: four times their stiffness, damping and mass
+_SHAKING = 8e-3  #: speed of a shaking grip, a tenth of the motion of `oscillation`, 80 mm/s [m/s]
 
 
 class GripSettings(NamedTuple):
-    """Numbers of a run on which the stability depends.
+    """Numbers of a run on which the stability depends."""
 
-    Attributes:
-        period: T [s].
-        delay: Delay of the commands [ticks].
-        friction_force: Rendered friction force F [N].
-        mass: Rendered mass M [kg].
-    """
-
-    period: float
-    delay: int
-    friction_force: float
-    mass: float
-
-
-@dataclass(frozen=True)
-class Stability:
-    """Stability of grasps that are multiples of the suite's own hand, also where another hand held the grip.
-
-    Attributes:
-        smallest_mass: Smallest rendered mass [kg] without and with a tick of delay, by firmness of the grasp.
-        shaking: Firmness, mass [kg] and RMS velocity above 8 Hz [m/s], infinite where it is too fast, of the simulated
-            device under model A with the run's friction and delay.
-        delay: Delay of the run [ticks].
-    """
-
-    smallest_mass: dict[str, list[float]]
-    shaking: list[tuple[float, float, float]]
-    delay: int
+    period: float  #: T [s]
+    delay: int  #: delay of the commands [ticks]
+    friction_force: float  #: rendered friction force F [N]
+    mass: float  #: rendered mass M [kg]
 
 
 def usual_hand() -> HandParameters:
@@ -66,18 +39,13 @@ def stability(device: FiveBar | None, held: HandParameters | None, settings: Gri
     """Finds the smallest mass of the linear loop, and simulates the device; None without a device or a hand."""
     if device is None or held is None:
         return None
-    hand, period, delay = usual_hand(), settings.period, settings.delay
-    limits = {
-        f"{firmness:g}": [smallest_mass(device, hand, firmness, period=period, delay=d) for d in (0, 1)]
-        for firmness in (1.0, _FIRM)
+    own: dict[str, Any] = {
+        "period": settings.period,
+        "delay": settings.delay,
+        "friction_force": settings.friction_force,
     }
-    own: dict[str, Any] = {"friction_force": settings.friction_force, "period": period, "delay": delay}
-    shaking = [
-        (firmness, float(mass), oscillation(device.parameters, grasp(hand, firmness), float(mass), **own))
-        for firmness in (1.0, _FIRM)
-        for mass in _PAPER_MASS * np.array([0.5, 1.0, 2.0])
-    ]
-    return Stability(limits, shaking, delay)
+    masses = (_PAPER_MASS * np.array([0.5, 1.0, 2.0])).tolist()
+    return grip_stability(device, usual_hand(), (1.0, _FIRM), masses, **own)
 
 
 def claim_mass(claims: Claims, found: Stability | None, measured: Sequence[float | None]) -> None:

@@ -33,25 +33,16 @@ LIGHTER, FIRST_PUSH = (0.2, 0.1, 0.05), 2.7
 
 @dataclass(frozen=True)
 class Pushing:
-    """Motion and forces of a run; rows are ticks, base frame.
+    """Motion and forces of a run; rows are ticks, base frame."""
 
-    Attributes:
-        position, velocity: Position and velocity of the reference (n, 3) [m], [m/s].
-        surface: Force of the guide on the tool along its normal (n,) [N].
-        contact, friction: Forces on the tool, computed in that tick (n, 3) [N].
-        bodies: Positions of the bodies in the world frame (n, b, 3) [m].
-        slides: Whether the friction does not stick (n,).
-        step_time: Median duration of a tick's rendering [s]; nan if not measured.
-    """
-
-    position: np.ndarray
-    velocity: np.ndarray
-    surface: np.ndarray
-    contact: np.ndarray
-    friction: np.ndarray
-    bodies: np.ndarray
-    slides: np.ndarray
-    step_time: float = math.nan
+    position: np.ndarray  #: position of the reference (n, 3) [m]
+    velocity: np.ndarray  #: velocity of the reference (n, 3) [m/s]
+    surface: np.ndarray  #: force of the guide on the tool along its normal (n,) [N]
+    contact: np.ndarray  #: force of the bodies on the tool, computed in that tick (n, 3) [N]
+    friction: np.ndarray  #: friction on the tool, computed in that tick (n, 3) [N]
+    bodies: np.ndarray  #: positions of the bodies in the world frame (n, b, 3) [m]
+    slides: np.ndarray  #: whether the friction does not stick (n,)
+    step_time: float = math.nan  #: median duration of a tick's rendering [s]; nan if not measured
 
     @classmethod
     def of_ticks(cls, ticks: Ticks, body: int) -> Pushing:
@@ -71,23 +62,14 @@ class Pushing:
 
 @dataclass(frozen=True)
 class GuidedRun(PhasedRun):
-    """Signals of a bag.
+    """Signals of a bag."""
 
-    Attributes:
-        names: Names of the bodies.
-        did: Motion and forces.
-        residual: Residual of the guide's constraint (n,) [m].
-        kinetic_energy: Kinetic energy of the tool (n,) [J].
-        missed: Number of ticks that some node did not answer.
-        mode: Mode of the loop.
-    """
-
-    names: list[str]
-    did: Pushing
-    residual: np.ndarray
-    kinetic_energy: np.ndarray
-    missed: int
-    mode: str
+    names: list[str]  #: names of the bodies
+    did: Pushing  #: motion and forces
+    residual: np.ndarray  #: residual of the guide's constraint (n,) [m]
+    kinetic_energy: np.ndarray  #: kinetic energy of the tool (n,) [J]
+    missed: int  #: number of ticks that some node did not answer
+    mode: str  #: mode of the loop
 
     @classmethod
     def from_bag(cls, bag: Bag) -> GuidedRun:
@@ -111,49 +93,33 @@ class GuidedRun(PhasedRun):
 
 @dataclass(frozen=True)
 class Difference:
-    """Largest difference of two runs.
+    """Largest difference of two runs."""
 
-    Attributes:
-        motion: Distance of the references [m].
-        contact, friction: Difference of the forces [N].
-        bodies, bodies_end: Distance of each body, at any time and in the end [m].
-    """
-
-    motion: float
-    contact: float
-    friction: float
-    bodies: list[float]
-    bodies_end: list[float]
+    motion: float  #: distance of the references [m]
+    contact: float  #: difference of the contact forces [N]
+    friction: float  #: difference of the frictions [N]
+    bodies: list[float]  #: largest distance of each body [m]
+    bodies_end: list[float]  #: distance of each body in the end [m]
 
 
 @dataclass(frozen=True)
 class Energies:
-    """Work on the tool.
+    """Work on the tool."""
 
-    Attributes:
-        contact, friction: Work of the contacts and of the friction [J].
-        contact_made, friction_made: Work that the delayed edges add to it [J].
-    """
-
-    contact: float
-    contact_made: float
-    friction: float
-    friction_made: float
+    contact: float  #: work of the contacts [J]
+    contact_made: float  #: work that the delayed edge adds to that of the contacts [J]
+    friction: float  #: work of the friction [J]
+    friction_made: float  #: work that the delayed edge adds to that of the friction [J]
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool of another mass.
+    """A tool of another mass."""
 
-    Attributes:
-        mass: Mass [kg].
-        split, implicit: Standard deviation of the contact force's change from tick to tick in the first push [N]; None
-            where the reference runs away from the display.
-    """
-
-    mass: float
+    mass: float  #: mass [kg]
+    #: variation of the contact force from tick to tick [N]; None where the reference runs away from the display
     split: float | None
-    implicit: float | None
+    implicit: float | None  #: the same in one implicit step [N]
 
 
 def _force_on(contacts: Mapping[str, Any], k: int, body: int) -> np.ndarray:

@@ -1,118 +1,32 @@
-"""A guided tool and the world that it pushes in one convex problem: the reference of the nodes, which step in turn.
+"""The constraint node of `cobot_guided_tool` with its tool in one convex problem with the world that it pushes.
 
-The tool is a free body of mass m in the world. One step solves all by implicit Euler together: the contacts of the
-tool and of the other bodies, the guiding surface as a rigid constraint (H' of the mechanism with its unit normal n),
-and the locked orientation. The friction along the surface is model C with stiffness K and damping B,
-
-    f = (clamped to mu N) of K e + (K T + B) v,     e <- (B e + T f)/(B + K T).
-
-As friction has a cone where the problem takes scalar rows, the row along the friction has the bounds +-mu N T; the
-one across it has, while it slides, the slope of the turning force, mu N / |w| with w = K e + (K T + B) v. N and the
-direction of w are those of the step before, as N is in the world's lagged contacts.
+This is the reference of the nodes, which step in turn; see `convex_contact.scenes.guided_tool`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from admittance_constraints import PointOnParaboloid
-from admittance_constraints.checks import finite_vector
-from convex_contact import Simulator
 from convex_contact.haptics.rendering import make_rendering
 from convex_contact.node import worlds_folder
-from convex_contact.problem.constraints import Constraint, HolonomicConstraint, Rows
-from convex_contact.simulation.dynamics import WorldDynamics
+from convex_contact.scenes.guided_tool import GuidedWorld, SurfaceFriction
 from haptic_core.errors import HapticError
 from haptic_core.parameters import entry_values
 from haptic_experiments.graph_steps import ConstraintStep
 from haptic_experiments.kit.display import mechanism_of
+from haptic_files.moved_modules import renamed
+
+__getattr__ = renamed(__name__, {"GuidedState": "convex_contact.scenes.guided_tool:GuidedState"})
 
 
 class RunAwayError(HapticError):
     """The display cannot follow the reference."""
 
 
-@dataclass(frozen=True)
-class SurfaceFriction:
-    """Model C along the surface; mu, K [N/m], B [N s/m]."""
-
-    coefficient: float
-    stiffness: float
-    damping: float
-
-
-@dataclass
-class GuidedState:
-    """Result of a step, with the names of `admittance_constraints.Reference`; all at its end, base frame.
-
-    Attributes:
-        x: position and zeros (6,) [m]; twist, twist_rate (6,); orientation: quaternion.
-        multipliers: force of the surface along its normal (1,) [N].
-        contact: force of the other bodies on the tool (3,) [N]; friction: on the tool (3,) [N].
-    """
-
-    x: np.ndarray
-    twist: np.ndarray
-    twist_rate: np.ndarray
-    multipliers: np.ndarray
-    contact: np.ndarray
-    friction: np.ndarray
-    orientation: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 0.0, 1.0]))
-    sticks: bool = True
-
-    def at_rest(self) -> GuidedState:
-        """Returns the state at the same position without motion and forces."""
-        six, three = np.zeros(6), np.zeros(3)
-        return GuidedState(self.x, six, six, np.zeros(1), three, three)
-
-
-class GuidedWorld:
-    """Replaces the `ReferenceGenerator` of an `AdmittanceController`, and moves the other bodies, too.
-
-    Args:
-        simulator: simulator of the world with the tool as a free body, its centre of mass at its origin.
-        tool: name of the body.
-        mechanism: the guide; its mass is the tool's.
-        origin: origin of the world in the base frame (3,) [m]; its axes are those of the base.
-        friction: friction along the surface.
-    """
-
-    def __init__(
-        self,
-        simulator: Simulator,
-        tool: str,
-        mechanism: PointOnParaboloid,
-        origin: np.ndarray,
-        friction: SurfaceFriction,
-    ) -> None:
-        self.simulator, self.mechanism, self.friction = simulator, mechanism, friction
-        self.period = simulator.period
-        self._body, self._origin = simulator.world.number(tool), np.asarray(origin, dtype=float)
-        start = simulator.dynamics.columns(body=self._body).start
-        self._linear, self._angular = slice(start, start + 3), slice(start + 3, start + 6)
-        self._weight = mechanism.mass * -np.array(simulator.world.gravity)
-        self._elongation, self._load = np.zeros(3), 0.0
-        simulator.constraints += [self._surface, self._locked, self._tangential]
-
-    # --- as a generator ---------------------------------------------------------------------------------------
-
-    def reset(self, *, z: np.ndarray) -> None:
-        """Puts the tool at rest at a point of the surface."""
-        self.simulator.reset()
-        place = self.mechanism.parametric(z)[:3]
-        self.simulator.set_state(self._body, position=place - self._origin)
-        self._elongation, self._load = np.zeros(3), 0.0
-        zero = np.zeros(3)
-        self.now = GuidedState(np.concatenate([place, zero]), np.zeros(6), np.zeros(6), np.zeros(1), zero, zero)
-
-    @property
-    def pose(self) -> tuple[np.ndarray, np.ndarray]:
-        """Position and orientation of the tool."""
-        return self.now.x[:3].copy(), self.now.orientation
+class GuidedReference(GuidedWorld):
+    """Replaces the `ReferenceGenerator` of an `AdmittanceController`."""
 
     @property
     def state(self) -> None:
@@ -122,92 +36,9 @@ class GuidedWorld:
     def restore(self, state: None) -> None:
         raise RunAwayError("the implicit step cannot be taken back: the display does not follow the reference")
 
-    def stop(self) -> None:
-        self.simulator.set_state(self._body, velocity=np.zeros(3), angular_velocity=np.zeros(3))
-
-    def step(self, *, wrench: np.ndarray) -> GuidedState:
-        """Makes one period with a wrench of the hand (6,) on the tool; the lock takes its moment."""
-        m, T = self.mechanism.mass, self.period
-        force = finite_vector("wrench", wrench, 6)[:3] - self.mechanism.damping * self.now.twist[:3]
-        before = self.now.twist[:3]
-        self.simulator.apply_wrench(self._body, force + self._weight)
-        self.simulator.step()
-        state = self.simulator.state(self._body)
-        v, contact = state.velocity, self._contact_force()
-        friction = self._friction_force(v)
-        normal = self._normal(state.position + self._origin)
-        surface = m * (v - before) / T - force - contact + friction
-        self._load = abs(float(surface @ normal))
-        self.now = GuidedState(
-            np.concatenate([state.position + self._origin, np.zeros(3)]),
-            np.concatenate([v, np.zeros(3)]),
-            np.concatenate([(v - before) / T, np.zeros(3)]),
-            np.array([float(surface @ normal)]),
-            contact,
-            -friction,
-            sticks=self._sticks,
-        )
-        return self.now
-
-    # --- rows -------------------------------------------------------------------------------------------------
-
-    def _place(self) -> np.ndarray:
-        return np.asarray(self.simulator.state(self._body).position + self._origin)
-
-    def _normal(self, place: np.ndarray) -> np.ndarray:
-        c1, c2 = self.mechanism.curvature
-        normal = np.array([-c1 * place[0], -c2 * place[1], 1.0])
-        return normal / np.linalg.norm(normal)
-
-    def _surface(self, d: WorldDynamics) -> Constraint:
-        place = self._place()
-        gap = self.mechanism.holonomic_residual(place)
-        return HolonomicConstraint(_wide(self._normal(place)[None], d.nv, self._linear), gap)
-
-    def _locked(self, d: WorldDynamics) -> Constraint:
-        x, y, z, w = self.simulator.state(self._body).orientation
-        turned = 2.0 * np.copysign(1.0, w) * np.array([x, y, z])  # small angles
-        return HolonomicConstraint(_wide(np.eye(3), d.nv, self._angular), turned)
-
-    def _tangential(self, d: WorldDynamics) -> Constraint:
-        p, normal = self.friction, self._normal(self._place())
-        slope, bound = p.stiffness * self.period + p.damping, p.coefficient * self._load
-        self._elongation -= (normal @ self._elongation) * normal
-        v = self.now.twist[:3] - (normal @ self.now.twist[:3]) * normal
-        w = p.stiffness * self._elongation + slope * v
-        size = float(np.linalg.norm(w))
-        along = w if size > 0.0 else np.cross(normal, [0.0, 1.0, 0.0])
-        along = along / np.linalg.norm(along)
-        rows = np.array([along, np.cross(normal, along)])
-        turning = max(1.0, size / bound) if bound > 0.0 else 1.0
-        self._rows = _Friction(
-            _wide(rows, d.nv, self._linear),
-            -(p.stiffness / slope) * (rows @ self._elongation),
-            np.array([1.0, turning]) / (self.period * slope),
-            self.period * bound,
-        )
-        return self._rows
-
-    def _friction_force(self, v: np.ndarray) -> np.ndarray:
-        """Computes the friction (3,) [N] against the velocity at the step's end, and updates the elongation."""
-        T, p, rows = self.period, self.friction, self._rows
-        J = rows.jacobian[:, self._linear]
-        impulse = np.clip((rows.target - J @ v) / rows.compliance, -rows.bound, rows.bound)
-        f = -(impulse @ J) / T
-        self._sticks = bool(abs(impulse[0]) < rows.bound)
-        pulled = p.damping * self._elongation + T * f
-        self._elongation = pulled / (p.stiffness * T + p.damping) if self._load > 0.0 else np.zeros(3)
-        return np.asarray(f)
-
-    def _contact_force(self) -> np.ndarray:
-        report = self.simulator.contacts
-        sign = (report.body[:, 1] == self._body).astype(float) - (report.body[:, 0] == self._body)
-        impulse = np.einsum("nk,nki->ni", report.impulse, report.frame)
-        return np.asarray(sign @ impulse / self.period)
-
 
 class GuidedStep(ConstraintStep):
-    """`constraint_node` whose reference is the tool of a `GuidedWorld`; its state has contact, friction and bodies.
+    """`constraint_node` whose reference is the tool of a `GuidedReference`; its state has contact, friction and bodies.
 
     Args:
         values: Parameters of the constraint node.
@@ -227,7 +58,7 @@ class GuidedStep(ConstraintStep):
         entries |= {f"bodies.{tool}.prescribed": False, f"bodies.{tool}.mass": mechanism.mass}
         simulator = make_rendering({**contact, "proxy": ""}, entries, worlds_folder()).simulator
         law = SurfaceFriction(friction["friction_coefficient"], friction["stiffness"], friction["damping"])
-        self.world = GuidedWorld(simulator, tool, mechanism, values["world_position"], law)
+        self.world = GuidedReference(simulator, tool, mechanism, values["world_position"], law)
         self.renderer.controller.generator = self.world
 
     def row(self) -> dict[str, Any]:
@@ -241,22 +72,3 @@ class GuidedStep(ConstraintStep):
             "bodies": self.world.simulator.body_states()[0],
             "slides": not now.sticks,
         }
-
-
-class _Friction(Constraint):
-    """Rows J v of the friction, their targets and compliances, and the bound of the impulse."""
-
-    def __init__(self, jacobian: np.ndarray, target: np.ndarray, compliance: np.ndarray, bound: float) -> None:
-        self.jacobian, self.target, self.compliance, self.bound = jacobian, target, compliance, bound
-
-    def rows(self, velocities: int, period: float) -> Rows:
-        n = len(self.target)
-        most = np.full(n, self.bound)
-        return Rows(self.jacobian, np.zeros(n), self.target, self.compliance, np.zeros(n), -most, most)
-
-
-def _wide(rows: np.ndarray, velocities: int, columns: slice) -> np.ndarray:
-    """Places the rows of one body among the velocities of all bodies."""
-    J = np.zeros((len(rows), velocities))
-    J[:, columns] = rows
-    return J

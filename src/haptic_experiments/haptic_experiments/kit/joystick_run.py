@@ -9,34 +9,28 @@ import numpy as np
 
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
+from haptic_devices.components.encoder import velocity_delay
 from haptic_experiments.identification import identify_bag, known_parameters
 from haptic_experiments.kit.phases import phased
-from haptic_experiments.kit.planar import PlanarRun, box_diagonal, radius_of_curvature
+from haptic_experiments.kit.planar import PlanarRun, box_diagonal
 from haptic_experiments.kit.results import OPTIONAL
 from haptic_friction.identification import Estimate
-from haptic_friction.reference.lag import path_lag, steady_lag
+from haptic_friction.reference import opposition as reference
+from haptic_friction.reference.opposition import Sliding
+from haptic_math.spectra import rms_above
 
-#: a rest counts from here on, when the hand has let go of its stiffness [s]
-_SETTLING = 0.6
-#: shortest remaining rest that a drift is computed from [s]
-_SHORTEST_REST = 0.5
-#: speed above which the tip slides [m/s]
-_SLIDING_SPEED = 0.02
-#: force above this frequency is neither the hand's nor its tremor's [Hz]
-CHATTER_FREQUENCY = 50.0
+_SETTLING = 0.6  #: a rest counts from here on, when the hand has let go of its stiffness [s]
+_SHORTEST_REST = 0.5  #: shortest remaining rest that a drift is computed from [s]
+CHATTER_FREQUENCY = 50.0  #: force above this frequency is neither the hand's nor its tremor's [Hz]
 #: symbols under which parameters are named in the claims
 SYMBOLS = {"force": "F", "viscosity": "D", "stiffness": "K", "damping": "B"}
 
 
 @dataclass(frozen=True)
 class Run(PlanarRun):
-    """The signals of one bag on common ticks; the force is the friction force f, the tip feels -f.
+    """The signals of one bag on common ticks; the force is the friction force f, the tip feels -f."""
 
-    Attributes:
-        displacement: Elastic displacement e of the model (n, 2) [m].
-    """
-
-    displacement: np.ndarray
+    displacement: np.ndarray  #: elastic displacement e of the model (n, 2) [m]
 
     @classmethod
     def from_bag(cls, bag: Bag) -> Run:
@@ -63,72 +57,29 @@ class Rest:
     the point where the element holds on to the ground, the true position less the elastic displacement
     (which follows the quantised position). The drift is the slope of a straight line through it times
     the length; a sine of the hand's or the tremor's frequency averages out over the rest.
-
-    Attributes:
-        start, length: Start and length [s].
-        drift: Drift of the true position [m].
-        travel: Diagonal of the box of the true positions [m].
-        largest_force: Largest force [N].
-        sticking_share: Fraction of the ticks that stick.
-        chatter_force: RMS of the force above 50 Hz [N].
     """
 
-    start: float
-    length: float
-    drift: float
-    travel: float
-    largest_force: float
-    sticking_share: float
-    chatter_force: float
-
-
-@dataclass(frozen=True)
-class Sliding:
-    """Angle between force and velocity in all samples in which the tip slides.
-
-    Attributes:
-        samples: Number of samples.
-        median_angle, p95_angle: Angle between -f and -v [rad].
-        median_lag: Angle that spring and encoder explain [rad].
-        within_lag_share: Fraction of the samples with less than that.
-        within_steady_lag_share: The same with the settled lag of the spring.
-        opposing_share: Fraction of the samples with an angle below 90 degrees.
-        mean_force: Mean force [N].
-        sign_flips_per_second: Changes of sign of the force along the motion [1/s].
-    """
-
-    samples: int
-    median_angle: float
-    p95_angle: float
-    median_lag: float
-    within_lag_share: float
-    within_steady_lag_share: float
-    opposing_share: float
-    mean_force: float
-    sign_flips_per_second: float
+    start: float  #: start [s]
+    length: float  #: length [s]
+    drift: float  #: drift of the true position [m]
+    travel: float  #: diagonal of the box of the true positions [m]
+    largest_force: float  #: largest force [N]
+    sticking_share: float  #: fraction of the ticks that stick
+    chatter_force: float  #: RMS of the force above 50 Hz [N]
 
 
 @dataclass(frozen=True)
 class Identified:
-    """Result of `identify_bag` beside the known parameters; None where it finds nothing.
+    """Result of `identify_bag` beside the known parameters; None where it finds nothing."""
 
-    Attributes:
-        estimates: Estimates by name of the parameter.
-        known: Known parameters by name, in the units of the estimates.
-        not_identified: Reasons by name of the parameter.
-        law: Name of the law.
-        contained: Whether the known parameter lies in the interval, by name.
-        residual_rms: RMS of the force that is left [N].
-        samples: Number of samples.
-    """
-
-    estimates: Mapping[str, Estimate]
-    known: dict[str, float]
-    not_identified: dict[str, str]
-    law: str | None = field(default=None, metadata=OPTIONAL)
+    estimates: Mapping[str, Estimate]  #: estimates by name of the parameter
+    known: dict[str, float]  #: known parameters by name, in the units of the estimates
+    not_identified: dict[str, str]  #: reasons by name of the parameter
+    law: str | None = field(default=None, metadata=OPTIONAL)  #: name of the law
+    #: whether the known parameter lies in the interval, by name
     contained: dict[str, bool] | None = field(default=None, metadata=OPTIONAL)
-    residual_rms: float | None = field(default=None, metadata=OPTIONAL)
-    samples: int | None = field(default=None, metadata=OPTIONAL)
+    residual_rms: float | None = field(default=None, metadata=OPTIONAL)  #: RMS of the force that is left [N]
+    samples: int | None = field(default=None, metadata=OPTIONAL)  #: number of samples
 
     @property
     def words(self) -> str:
@@ -171,17 +122,11 @@ def rest_drifts(run: Run) -> list[Rest]:
 
 def chatter_force(force: np.ndarray, period: float) -> float:
     """Computes the RMS [N] of a force (n, 2) above 50 Hz."""
-    spectrum = np.fft.rfft(force - force.mean(axis=0), axis=0)
-    high = np.fft.rfftfreq(len(force), period) > CHATTER_FREQUENCY
-    return float(np.sqrt(2.0 * np.sum(np.abs(spectrum[high]) ** 2)) / len(force))
+    return rms_above(force, period, CHATTER_FREQUENCY)
 
 
 def opposition(run: Run, yield_distance: float, count: float, delay: float) -> Sliding | None:
     """Measures the angle between force and velocity; None if the tip does not slide.
-
-    The spring yields by F/K and turns with the path: on a curve of radius R the force lags the velocity by F/(K R),
-    once it has settled over a path of some F/K. The encoder adds the angle by which the path turns during the
-    measurement's delay, and one count along both axes of an elongation of F/K.
 
     Args:
         run: Signals.
@@ -189,35 +134,13 @@ def opposition(run: Run, yield_distance: float, count: float, delay: float) -> S
         count: Displacement of the tip for one count of the encoder [m].
         delay: Delay of the measured velocity [s].
     """
-    speed = np.linalg.norm(run.velocity, axis=1)
-    magnitude = np.linalg.norm(run.force, axis=1)
-    sliding = (speed > _SLIDING_SPEED) & (magnitude > 0.0) & ~run.sticking
-    if not sliding.any():
-        return None
-    along = np.sum(run.force[sliding] * run.velocity[sliding], axis=1)
-    angle = np.arccos(np.clip(along / (speed[sliding] * magnitude[sliding]), -1.0, 1.0))
-    radius = radius_of_curvature(run.velocity, run.time)[sliding]
-    encoder = delay * speed[sliding] / radius + np.sqrt(2.0) * count / yield_distance
-    # where the true tip does not slide yet, the elongation may point anywhere
-    lag = np.nan_to_num(path_lag(run.position, run.velocity, yield_distance)[sliding], nan=np.pi) + encoder
-    flips = np.count_nonzero(np.diff(np.sign(along)) != 0.0)
-    return Sliding(
-        samples=int(sliding.sum()),
-        median_angle=float(np.median(angle)),
-        p95_angle=float(np.percentile(angle, 95)),
-        median_lag=float(np.median(lag)),
-        within_lag_share=float(np.mean(angle < lag)),
-        within_steady_lag_share=float(np.mean(angle < steady_lag(radius, yield_distance) + encoder)),
-        opposing_share=float(np.mean(angle < 0.5 * np.pi)),
-        mean_force=float(magnitude[sliding].mean()),
-        sign_flips_per_second=float(flips / (sliding.sum() * run.period)),
-    )
+    signals = run.time, run.position, run.velocity, run.force, run.sticking, run.period
+    return reference.opposition(*signals, yield_distance=yield_distance, count=count, delay=delay)
 
 
 def measurement_delay(bag: Bag) -> float:
-    """Computes the delay [s] of the measured velocity: T/2 of the difference, and the filter's (1 - a) T/a."""
-    period, device = bag.parameters("friction")["period"], bag.started("device")["device"]
-    return float(period * (0.5 + 1.0 / np.expm1(2.0 * np.pi * device["velocity_cutoff"] * period)))
+    """Computes the delay [s] of the measured velocity."""
+    return velocity_delay(bag.started("device")["device"]["velocity_cutoff"], bag.parameters("friction")["period"])
 
 
 def identification(bag: Bag, velocity: str) -> Identified:

@@ -17,8 +17,7 @@ from haptic_bags.bags import Bag
 from haptic_experiments import graph
 
 _T = TypeVar("_T")
-#: results that are kept, those that were used last
-_MOST = 64
+_MOST = 64  #: results that are kept, those that were used last
 #: result of each computation, with what its key refers to by identity; None: nothing is kept
 _results: OrderedDict[Any, tuple[Any, Any]] | None = None
 

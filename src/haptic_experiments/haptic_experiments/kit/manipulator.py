@@ -11,15 +11,23 @@ from typing import Any
 
 import numpy as np
 from scipy.ndimage import binary_erosion
-from scipy.signal import butter, sosfiltfilt
 
 from haptic_bags.bags import Bag
-from haptic_devices.five_bar import FiveBar, FiveBarParameters, friction_analysis
-from haptic_devices.five_bar.friction_analysis import coulomb_forces, tool_forces
+from haptic_devices.five_bar import FiveBar, FiveBarParameters, force_analysis, friction_analysis
+from haptic_devices.five_bar.force_analysis import SlidingMotion, rms_length
+from haptic_devices.five_bar.friction_analysis import tool_forces
+from haptic_devices.five_bar.motion_analysis import (
+    compliant_drift,
+    coulomb_force_ranges,
+    high_passed,
+    low_passed,
+    path_motion,
+)
 from haptic_experiments.kit.phases import phased
-from haptic_experiments.kit.planar import PlanarRun, box_diagonal, radius_of_curvature
+from haptic_experiments.kit.planar import PlanarRun, box_diagonal
 from haptic_experiments.kit.results import MERGED, key
 from haptic_files.moved_modules import renamed
+from haptic_friction.reference.lag import radius_of_curvature
 from haptic_friction.reference.motions import free_drift
 
 NAMESPACE = "/five_bar"
@@ -29,15 +37,15 @@ __getattr__ = renamed(
         "jacobians": f"{friction_analysis.__name__}:tool_jacobians",
         "forces_of_friction": f"{friction_analysis.__name__}:tool_forces",
         "joint_friction_force": f"{friction_analysis.__name__}:coulomb_forces",
+        "rms": f"{force_analysis.__name__}:rms_length",
+        **{name: f"{force_analysis.__name__}:{name}" for name in ("Straight", "Curved", "straight", "curve")},
     },
 )
-#: a rest counts from here on, when the hand has let go of its stiffness [s]
-SETTLING = 0.6
+SETTLING = 0.6  #: a rest counts from here on, when the hand has let go of its stiffness [s]
 #: shortest remaining rest that a drift is computed from: two periods of the slowest swing of the hand's force (1.5 Hz),
 #: since the joints' presliding follows it with hysteresis and has no straight line over a part of a period [s]
 SHORTEST_REST = 1.3
-#: speed above which the tool slides [m/s]
-SLIDING_SPEED = 0.02
+SLIDING_SPEED = 0.02  #: speed above which the tool slides [m/s]
 #: force and motion are compared below this frequency: twice that of the tremor, which belongs to the motion [Hz]
 MOTION_FREQUENCY = 20.0
 #: radius [m] of the hand's intended path above which it counts as straight (0.15 m deviate by 3 mm), and below which it
@@ -45,27 +53,18 @@ MOTION_FREQUENCY = 20.0
 STRAIGHT_RADIUS, CURVE_RADIUS = 1.0, 0.2
 #: so long before and after, too, a straight motion is straight: letters have points of inflection [s]
 STRAIGHT_TIME = 0.1
-#: motion above this frequency is neither the hand's nor its tremor's [Hz]
-OSCILLATION_FREQUENCY = 30.0
-#: sectors of the direction of motion, and the fewest samples of a sector that counts
-SECTORS, SECTOR_SAMPLES = 12, 50
+OSCILLATION_FREQUENCY = 30.0  #: motion above this frequency is neither the hand's nor its tremor's [Hz]
+SECTORS, SECTOR_SAMPLES = 12, 50  #: sectors of the direction of motion, and the fewest samples of a sector that counts
 
 
 @dataclass(frozen=True)
 class Run(PlanarRun):
-    """The signals of one bag on common ticks; the force is that of the hand, as measured.
+    """The signals of one bag on common ticks; the force is that of the hand, as measured."""
 
-    Attributes:
-        intention: Position that the hand wants (n, 2) [m].
-        target: Commanded position with which the servo compares this tick's measurement (n, 2) [m].
-        target_velocity: Commanded velocity, exactly zero while model A sticks (n, 2) [m/s].
-        joints: True angles of the motors (n, 2) [rad].
-    """
-
-    intention: np.ndarray
-    target: np.ndarray
-    target_velocity: np.ndarray
-    joints: np.ndarray
+    intention: np.ndarray  #: position that the hand wants (n, 2) [m]
+    target: np.ndarray  #: commanded position with which the servo compares this tick's measurement (n, 2) [m]
+    target_velocity: np.ndarray  #: commanded velocity, exactly zero while model A sticks (n, 2) [m/s]
+    joints: np.ndarray  #: true angles of the motors (n, 2) [rad]
 
     @classmethod
     def from_bag(cls, bag: Bag) -> Run:
@@ -96,105 +95,31 @@ class Run(PlanarRun):
 
 
 @dataclass(frozen=True)
-class Motion:
-    """Force and motion below 20 Hz, without phase shift.
+class Motion(SlidingMotion):
+    """Force and true motion below 20 Hz.
 
-    Attributes:
-        force: Measured force h (n, 2) [N].
-        acceleration: True acceleration (n, 2) [m/s^2].
-        speed: True speed (n,) [m/s].
-        along: Unit vector of the velocity (n, 2); zero where nothing moves.
-        inside: Unit vector across it, towards the inside of the path's curve (n, 2).
-        normal: Normal acceleration v^2/R, not negative (n,) [m/s^2].
-        sliding: The tool moves faster than 0.02 m/s in a phase in which the hand leads (n,).
-        straight: The tool slides while the hand's intention goes straight on, also 0.1 s before and after (n,).
-        curved: The tool slides while the hand's intention goes round a curve (n,).
+    The tool slides when it is faster than 0.02 m/s. It goes straight while the hand's intention does, also 0.1 s before
+    and after; it goes round a curve while the hand's intention does.
     """
-
-    force: np.ndarray
-    acceleration: np.ndarray
-    speed: np.ndarray
-    along: np.ndarray
-    inside: np.ndarray
-    normal: np.ndarray
-    sliding: np.ndarray
-    straight: np.ndarray
-    curved: np.ndarray
 
     @classmethod
     def of(cls, run: Run) -> Motion:
         """Computes force and motion from the true velocity and the measured force."""
-        velocity = smooth(run.velocity, run.period)
-        acceleration = np.gradient(velocity, run.time, axis=0)
-        speed = np.linalg.norm(velocity, axis=1)
-        along = np.divide(velocity, speed[:, None], out=np.zeros_like(velocity), where=speed[:, None] > 0.0)
-        turning = along[:, 0] * acceleration[:, 1] - along[:, 1] * acceleration[:, 0]
-        side = np.where(turning < 0.0, -1.0, 1.0)[:, None]
+        motion = path_motion(smooth(run.velocity, run.period), run.time)
         intended = np.gradient(run.intention, run.time, axis=0)
         radius = radius_of_curvature(intended, run.time)
         leads = np.linalg.norm(intended, axis=1) > SLIDING_SPEED
         leads &= run.during("slide")
         window = np.ones(2 * round(STRAIGHT_TIME / run.period) + 1)
         goes_straight = binary_erosion(leads & (radius > STRAIGHT_RADIUS), window)
-        sliding = speed > SLIDING_SPEED
+        sliding = motion.speed > SLIDING_SPEED
         return cls(
+            **vars(motion),
             force=smooth(run.force, run.period),
-            acceleration=acceleration,
-            speed=speed,
-            along=along,
-            inside=side * np.column_stack((-along[:, 1], along[:, 0])),
-            normal=np.abs(turning),
             sliding=sliding & run.during("slide"),
             straight=sliding & goes_straight,
             curved=sliding & leads & (radius < CURVE_RADIUS),
         )
-
-    def residual(self, mass: float, resistance: np.ndarray) -> np.ndarray:
-        """Computes h - f v/|v| - M a (n, 2) [N], of a mass [kg] against a resistance f (n,) [N]."""
-        return self.force - resistance[:, None] * self.along - mass * self.acceleration
-
-
-@dataclass(frozen=True)
-class Straight:
-    """Straight motions: direction of the measured force, and what M a and friction leave of it.
-
-    Attributes:
-        samples: Number of samples.
-        median_angle, p95_angle: Angle between measured force and velocity [rad].
-        mean_force: Mean of the measured force [N].
-        mean_friction: Mean of |h - M a| [N].
-        residual_rms: RMS of h - F v/|v| - M a [N].
-    """
-
-    samples: int
-    median_angle: float
-    p95_angle: float
-    mean_force: float
-    mean_friction: float
-    residual_rms: float
-
-
-@dataclass(frozen=True)
-class Curved:
-    """Curves: the force's component towards the inside against M v^2/R.
-
-    Attributes:
-        samples: Number of samples.
-        median_slant: Angle of the force to the motion, towards the inside [rad].
-        inward_share: Fraction of the samples with a force towards the inside.
-        mean_inward, largest_inward: Force towards the inside [N].
-        mean_expected, largest_expected: M v^2/R [N].
-        difference_rms: RMS of their difference [N].
-    """
-
-    samples: int
-    median_slant: float
-    inward_share: float
-    mean_inward: float
-    mean_expected: float
-    largest_inward: float
-    largest_expected: float
-    difference_rms: float
 
 
 @dataclass(frozen=True)
@@ -203,67 +128,44 @@ class Rest:
 
     The gears are elastic, so that the force displaces the tool. The drift is the slope of a straight line times the
     length of the rest, fitted to the true position together with that compliance (position = c + d t + S h).
-
-    Attributes:
-        name: Name of the phase.
-        start, length: Start and length [s].
-        largest_force: Largest force [N].
-        force_rms_about_mean: RMS of the force about its mean [N].
-        largest_target_speed: Largest commanded speed [m/s].
-        target_travel, travel, measured_travel: Diagonal of the box of commanded, true and measured positions [m].
-        sticking_share: Fraction of the ticks that stick.
-        drift: Drift [m].
-        free_drift, free_drift_about_mean: Displacement of a free mass under the force, and under its fluctuation [m].
     """
 
-    name: str
-    start: float
-    length: float
-    largest_force: float
-    force_rms_about_mean: float
-    largest_target_speed: float
-    target_travel: float
-    sticking_share: float
-    drift: float
-    travel: float
-    measured_travel: float
-    free_drift: float
-    free_drift_about_mean: float
+    name: str  #: name of the phase
+    start: float  #: start [s]
+    length: float  #: length [s]
+    largest_force: float  #: largest force [N]
+    force_rms_about_mean: float  #: RMS of the force about its mean [N]
+    largest_target_speed: float  #: largest commanded speed [m/s]
+    target_travel: float  #: diagonal of the box of the commanded positions [m]
+    sticking_share: float  #: fraction of the ticks that stick
+    drift: float  #: drift [m]
+    travel: float  #: diagonal of the box of the true positions [m]
+    measured_travel: float  #: diagonal of the box of the measured positions [m]
+    free_drift: float  #: displacement of a free mass under the force [m]
+    free_drift_about_mean: float  #: displacement of a free mass under the force's fluctuation [m]
 
 
 @dataclass(frozen=True)
 class Compensated:
-    """Joint friction, what the compensation leaves of it, and the servo's error, while the hand leads.
+    """Joint friction, what the compensation leaves of it, and the servo's error, while the hand leads."""
 
-    Attributes:
-        friction_rms, residual_rms: RMS of the torque of one joint, in all and left [N m].
-        largest_residual: Largest torque that is left [N m].
-        tracking_rms, largest_tracking_error: Error of the tool's position [m].
-    """
-
-    friction_rms: float
-    residual_rms: float
-    largest_residual: float
-    tracking_rms: float
-    largest_tracking_error: float
+    friction_rms: float  #: RMS of the friction torque of one joint [N m]
+    residual_rms: float  #: RMS of the torque that is left of it [N m]
+    largest_residual: float  #: largest torque that is left [N m]
+    tracking_rms: float  #: RMS error of the tool's position [m]
+    largest_tracking_error: float  #: largest error of the tool's position [m]
 
 
 @dataclass(frozen=True)
 class JointFriction:
-    """The joints' Coulomb friction at the tool, over 72 directions and the positions of the run.
+    """The joints' Coulomb friction at the tool, over 72 directions and the positions of the run."""
 
-    Attributes:
-        along: Range of its component along the motion [N].
-        force: Range of the force [N].
-        angle: Largest angle to the motion [rad].
-        rms: RMS of that of the run [N].
-        share: Fraction of it in the measured force, by regression of the residual of that on J^-T tau.
-    """
-
+    #: range of its component along the motion [N]
     along: tuple[float, float] = field(metadata=key("joint_friction_along"))
-    force: tuple[float, float] = field(metadata=key("joint_friction_force"))
-    angle: float = field(metadata=key("joint_friction_angle"))
-    rms: float = field(metadata=key("joint_friction_rms"))
+    force: tuple[float, float] = field(metadata=key("joint_friction_force"))  #: range of the force [N]
+    angle: float = field(metadata=key("joint_friction_angle"))  #: largest angle to the motion [rad]
+    rms: float = field(metadata=key("joint_friction_rms"))  #: RMS over the run [N]
+    #: fraction of it in the measured force, by regression of the residual of that on J^-T tau
     share: float = field(metadata=key("joint_friction_share"))
 
 
@@ -272,69 +174,18 @@ class Isotropy:
     """Rendered friction |h - M a| by direction of motion.
 
     Viscous and Stribeck parts of a law depend on the speed: what counts is the deviation from the law.
-
-    Attributes:
-        sectors: Middle [rad], |h - M a| [N] and mean deviation [N] of each sector of directions that has samples.
-        largest_deviation: Largest of these deviations [N].
-        joint_friction: Force that the joints' friction would ask for; None if the device is not known.
     """
 
+    #: middle [rad], |h - M a| [N] and mean deviation [N] of each sector of directions that has samples
     sectors: list[tuple[float, float, float]]
-    largest_deviation: float
+    largest_deviation: float  #: largest of these deviations [N]
+    #: force that the joints' friction would ask for; None if the device is not known
     joint_friction: JointFriction | None = field(metadata=MERGED)
 
 
 def smooth(values: np.ndarray, period: float) -> np.ndarray:
     """Filters signals (n, k) below 20 Hz without phase shift; returns short or slowly sampled ones as they are."""
-    if len(values) < 50 or 2.0 * MOTION_FREQUENCY * period >= 0.9:
-        return values
-    low_pass = butter(4, MOTION_FREQUENCY, fs=1.0 / period, output="sos")
-    return np.asarray(sosfiltfilt(low_pass, values, axis=0))
-
-
-def rms(values: np.ndarray) -> float:
-    """Computes the root of the mean square length of rows (n, k), or of numbers (n,)."""
-    return float(np.sqrt(np.mean(np.sum(values.reshape(len(values), -1) ** 2, axis=1))))
-
-
-def straight(motion: Motion, mass: float, resistance: np.ndarray) -> Straight | None:
-    """Measures the straight motions of a mass [kg] against a resistance (n,) [N]; None if there are none."""
-    chosen = motion.straight
-    if not chosen.any():
-        return None
-    force, along = motion.force[chosen], motion.along[chosen]
-    across = along[:, 0] * force[:, 1] - along[:, 1] * force[:, 0]
-    angle = np.abs(np.arctan2(across, np.sum(along * force, axis=1)))
-    friction = force - mass * motion.acceleration[chosen]
-    return Straight(
-        samples=int(chosen.sum()),
-        median_angle=float(np.median(angle)),
-        p95_angle=float(np.percentile(angle, 95)),
-        mean_force=float(np.linalg.norm(force, axis=1).mean()),
-        mean_friction=float(np.linalg.norm(friction, axis=1).mean()),
-        residual_rms=rms(motion.residual(mass, resistance)[chosen]),
-    )
-
-
-def curve(motion: Motion, mass: float) -> Curved | None:
-    """Measures the curves of a mass [kg]; None if there are none."""
-    chosen = motion.curved
-    if not chosen.any():
-        return None
-    force = motion.force[chosen]
-    inward = np.sum(force * motion.inside[chosen], axis=1)
-    expected = mass * motion.normal[chosen]
-    slant = np.arctan2(inward, np.sum(force * motion.along[chosen], axis=1))
-    return Curved(
-        samples=int(chosen.sum()),
-        median_slant=float(np.median(slant)),
-        inward_share=float(np.mean(inward > 0.0)),
-        mean_inward=float(inward.mean()),
-        mean_expected=float(expected.mean()),
-        largest_inward=float(inward.max()),
-        largest_expected=float(expected.max()),
-        difference_rms=rms(inward - expected),
-    )
+    return low_passed(values, period, MOTION_FREQUENCY)
 
 
 def rests(run: Run, mass: float) -> list[Rest]:
@@ -342,19 +193,17 @@ def rests(run: Run, mass: float) -> list[Rest]:
     results = []
     for phase, part in run.settled_rests(SETTLING, SHORTEST_REST):
         time, force, position = run.time[part] - run.time[part.start], run.force[part], run.position[part]
-        regressors = np.column_stack((np.ones_like(time), time, force - force.mean(axis=0)))
-        drift = np.linalg.lstsq(regressors, position - position[0], rcond=None)[0][1] * time[-1]
         results.append(
             Rest(
                 name=phase["name"],
                 start=float(phase["start"] + SETTLING),
                 length=float(time[-1]),
                 largest_force=float(np.linalg.norm(force, axis=1).max()),
-                force_rms_about_mean=rms(force - force.mean(axis=0)),
+                force_rms_about_mean=rms_length(force - force.mean(axis=0)),
                 largest_target_speed=float(np.linalg.norm(run.target_velocity[part], axis=1).max()),
                 target_travel=box_diagonal(run.target[part]),
                 sticking_share=float(run.sticking[part].mean()),
-                drift=float(np.linalg.norm(drift)),
+                drift=float(np.linalg.norm(compliant_drift(time, force, position))),
                 travel=box_diagonal(position),
                 measured_travel=box_diagonal(run.measured[part]),
                 free_drift=free_drift(force, mass, run.period),
@@ -389,10 +238,10 @@ def compensated(run: Run, friction: np.ndarray, added: np.ndarray) -> Compensate
         return None
     error = run.position[leads] - run.target[leads]
     return Compensated(
-        friction_rms=rms(friction[leads]) / 2.0**0.5,  # of one joint
-        residual_rms=rms((friction - added)[leads]) / 2.0**0.5,
+        friction_rms=rms_length(friction[leads]) / 2.0**0.5,  # of one joint
+        residual_rms=rms_length((friction - added)[leads]) / 2.0**0.5,
         largest_residual=float(np.abs(friction - added)[leads].max()),
-        tracking_rms=rms(error),
+        tracking_rms=rms_length(error),
         largest_tracking_error=float(np.linalg.norm(error, axis=1).max()),
     )
 
@@ -418,20 +267,12 @@ def isotropy(run: Run, motion: Motion, device: FiveBar | None, mass: float, resi
 def _joint_friction(run: Run, motion: Motion, device: FiveBar, residual: np.ndarray) -> JointFriction:
     """Measures the joints' friction; `residual` (n, 2) [N] is the rest of the measured force."""
     chosen = motion.sliding
-    direction = np.arange(72) * np.pi / 36.0
-    unit = np.column_stack((np.cos(direction), np.sin(direction)))
     every = np.flatnonzero(chosen)[:: max(1, chosen.sum() // 50)]
-    forces = np.array([coulomb_forces(device, run.joints[place], direction) for place in every])
-    sizes, along = np.linalg.norm(forces, axis=2), np.sum(forces * unit, axis=2)
+    along, force, angle = coulomb_force_ranges(device, run.joints[every])
     felt = smooth(tool_forces(device, run.joints, friction_torque(device, run)), run.period)[chosen]
     squares = float(np.sum(felt**2))
-    return JointFriction(
-        along=(float(along.min()), float(along.max())),
-        force=(float(sizes.min()), float(sizes.max())),
-        angle=float(np.arccos(np.clip(along / sizes, -1.0, 1.0)).max()) if sizes.all() else 0.0,
-        rms=rms(felt),
-        share=float(np.sum(residual[chosen] * felt)) / squares if squares else 0.0,
-    )
+    share = float(np.sum(residual[chosen] * felt)) / squares if squares else 0.0
+    return JointFriction(along, force, angle, rms_length(felt), share)
 
 
 def shaking(run: Run, motion: Motion) -> float | None:
@@ -439,7 +280,5 @@ def shaking(run: Run, motion: Motion) -> float | None:
 
     Returns None if the tool does not slide, or T is too long.
     """
-    if not motion.sliding.any() or len(run.time) < 50 or 2.0 * OSCILLATION_FREQUENCY * run.period >= 0.9:
-        return None
-    high_pass = butter(4, OSCILLATION_FREQUENCY, "highpass", fs=1.0 / run.period, output="sos")
-    return rms(sosfiltfilt(high_pass, run.velocity, axis=0)[motion.sliding])
+    fast = high_passed(run.velocity, run.period, OSCILLATION_FREQUENCY)
+    return rms_length(fast[motion.sliding]) if motion.sliding.any() and fast is not None else None

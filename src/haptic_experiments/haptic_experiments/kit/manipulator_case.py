@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from haptic_bags.bags import Bag
-from haptic_devices.five_bar import FiveBar
+from haptic_devices.five_bar import FiveBar, force_analysis
 from haptic_devices.hands.operator import HandParameters
 from haptic_experiments.kit import manipulator
 from haptic_experiments.kit.grip import GripSettings
@@ -17,62 +17,39 @@ from haptic_experiments.kit.planar import delay_words
 from haptic_experiments.kit.results import OPTIONAL
 from haptic_friction.factory import make_law
 
-#: laws whose magnitude follows from the node's parameters alone
-LAWS = ("coulomb", "viscous_coulomb", "stribeck")
+LAWS = ("coulomb", "viscous_coulomb", "stribeck")  #: laws whose magnitude follows from the node's parameters alone
 #: friction compensations in words
 COMPENSATIONS = {"none": "no compensation", "model_c": "one model C", "parallel": "models C in parallel"}
 
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """Numbers of one bag; a part is None where the run does not show it.
+    """Numbers of one bag; a part is None where the run does not show it."""
 
-    Attributes:
-        label: Delay and compensation in words.
-        command_delay_ticks: Delay of the commands.
-        mode: Mode of the loop.
-        compensation: Friction compensation of the servo.
-        ticks: Number of ticks.
-        rests: The rests of the hand.
-        curve: Curves.
-        shaking: RMS of the true velocity above 30 Hz while the tool slides [m/s].
-        straight: Straight motions.
-        isotropy: Friction by direction of motion.
-        joints: Joint friction and what the compensation leaves of it.
-    """
-
-    label: str
-    command_delay_ticks: int
-    mode: str
-    compensation: str
-    ticks: int
-    rests: list[manipulator.Rest]
-    curve: manipulator.Curved | None
-    shaking: float | None
-    straight: manipulator.Straight | None = field(metadata=OPTIONAL)
-    isotropy: manipulator.Isotropy | None = field(metadata=OPTIONAL)
+    label: str  #: delay and compensation in words
+    command_delay_ticks: int  #: delay of the commands
+    mode: str  #: mode of the loop
+    compensation: str  #: friction compensation of the servo
+    ticks: int  #: number of ticks
+    rests: list[manipulator.Rest]  #: the rests of the hand
+    curve: force_analysis.Curved | None  #: curves
+    shaking: float | None  #: RMS of the true velocity above 30 Hz while the tool slides [m/s]
+    straight: force_analysis.Straight | None = field(metadata=OPTIONAL)  #: straight motions
+    isotropy: manipulator.Isotropy | None = field(metadata=OPTIONAL)  #: friction by direction of motion
+    #: joint friction and what the compensation leaves of it
     joints: manipulator.Compensated | None = field(metadata=OPTIONAL)
 
 
 @dataclass(frozen=True)
 class Case:
-    """Signals, parameters and device of one bag.
+    """Signals, parameters and device of one bag."""
 
-    Attributes:
-        run: the signals.
-        motion: force and motion below 20 Hz.
-        friction: parameters of the friction node.
-        node: parameters of the device node.
-        device: the simulated manipulator; None if it is not known.
-        hand: Parameters of the hand that holds it; None without a hand.
-    """
-
-    run: Run
-    motion: Motion
-    friction: dict[str, Any]
-    node: dict[str, Any]
-    device: FiveBar | None
-    hand: HandParameters | None
+    run: Run  #: the signals
+    motion: Motion  #: force and motion below 20 Hz
+    friction: dict[str, Any]  #: parameters of the friction node
+    node: dict[str, Any]  #: parameters of the device node
+    device: FiveBar | None  #: the simulated manipulator; None if it is not known
+    hand: HandParameters | None  #: parameters of the hand that holds it; None without a hand
 
     @classmethod
     def of(cls, bag: Bag) -> Case:
@@ -133,9 +110,9 @@ class Case:
             compensation=self.compensation,
             ticks=len(run.time),
             rests=manipulator.rests(run, mass),
-            curve=manipulator.curve(motion, mass),
+            curve=force_analysis.curve(motion, mass),
             shaking=manipulator.shaking(run, motion),
-            straight=manipulator.straight(motion, mass, resistance) if known else None,
+            straight=force_analysis.straight(motion, mass, resistance) if known else None,
             isotropy=manipulator.isotropy(run, motion, self.device, mass, resistance) if known else None,
             joints=joints,
         )

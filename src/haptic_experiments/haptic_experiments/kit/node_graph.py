@@ -32,10 +32,8 @@ def latencies(bag: Bag) -> dict[tuple[str, str], tuple[float, float]]:
     return found
 
 
-#: between two levels of a drawn graph, and between the nodes of one
-_STEP, _SPACE = 3.0, 1.7
-#: curvature of an edge per level that it passes, and of one that leads back, per length
-_FORWARD, _BACK = 0.17, 0.5
+_STEP, _SPACE = 3.0, 1.7  #: between two levels of a drawn graph, and between the nodes of one
+_FORWARD, _BACK = 0.17, 0.5  #: curvature of an edge per level that it passes, and of one that leads back, per length
 
 
 def draw(axes: Axes, edges: Sequence[Edge], measured: Mapping[tuple[str, str], tuple[float, float]]) -> None:

@@ -20,40 +20,25 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class PortNumbers:
-    """Energy at a port.
+    """Energy at a port."""
 
-    Attributes:
-        final, lowest: Energy that the port absorbed, at the end and at least [J].
-        power: Largest power that it gave [W].
-        dissipated: Energy that the controller dissipated [J].
-        largest_injected_damping: Largest damping that the controller added [N s/m] or [N m s/rad].
-        ticks_with_damping: Number of ticks with such a damping.
-    """
-
-    final: float = field(metadata=key("final_energy_J"))
-    lowest: float = field(metadata=key("lowest_energy_J"))
-    power: float = field(metadata=key("largest_power_given_W"))
-    dissipated: float = field(metadata=key("dissipated_by_controller_J"))
-    largest_injected_damping: float
-    ticks_with_damping: int
+    final: float = field(metadata=key("final_energy_J"))  #: energy that the port absorbed until the end [J]
+    lowest: float = field(metadata=key("lowest_energy_J"))  #: least energy that the port had absorbed at any time [J]
+    power: float = field(metadata=key("largest_power_given_W"))  #: largest power that it gave [W]
+    dissipated: float = field(metadata=key("dissipated_by_controller_J"))  #: energy that the controller dissipated [J]
+    largest_injected_damping: float  #: largest damping that the controller added [N s/m] or [N m s/rad]
+    ticks_with_damping: int  #: number of ticks with such a damping
 
 
 @dataclass(frozen=True)
 class Balance:
-    """Passivity in a report: numbers, a line, a table and a figure.
+    """Passivity in a report: numbers, a line, a table and a figure."""
 
-    Attributes:
-        numbers: Numbers by bag and port.
-        line: The most active port in words.
-        table: Table of all ports.
-        figure, caption: Energy and damping over time.
-    """
-
-    numbers: dict[str, dict[str, PortNumbers]]
-    line: str
-    table: ResultTable
-    figure: Figure
-    caption: str
+    numbers: dict[str, dict[str, PortNumbers]]  #: numbers by bag and port
+    line: str  #: the most active port in words
+    table: ResultTable  #: table of all ports
+    figure: Figure  #: energy and damping over time
+    caption: str  #: text below the figure
 
     @property
     def metrics(self) -> dict[str, Any]:

@@ -13,17 +13,11 @@ from haptic_bags.ticks import Ticks
 
 @dataclass(frozen=True)
 class PhasedRun:
-    """A run whose rows are ticks and whose hand followed a plan.
+    """A run whose rows are ticks and whose hand followed a plan."""
 
-    Attributes:
-        period: T [s].
-        time: Times of the ticks (n,) [s].
-        phases: Phases of the hand's plan, each with name, kind, start and end [s].
-    """
-
-    period: float
-    time: np.ndarray
-    phases: list[dict[str, Any]]
+    period: float  #: T [s]
+    time: np.ndarray  #: times of the ticks (n,) [s]
+    phases: list[dict[str, Any]]  #: phases of the hand's plan, each with name, kind, start and end [s]
 
     def part(self, start: float, end: float) -> slice:
         """Returns the samples between two times [s]."""

@@ -12,26 +12,21 @@ from haptic_bags.bags import Bag
 from haptic_experiments.kit.phases import PhasedRun
 from haptic_files.moved_modules import renamed
 
-__getattr__ = renamed(__name__, {"travel": "box_diagonal"})
+__getattr__ = renamed(
+    __name__,
+    {"travel": "box_diagonal", "radius_of_curvature": "haptic_friction.reference.lag:radius_of_curvature"},
+)
 
 
 @dataclass(frozen=True)
 class PlanarRun(PhasedRun):
-    """The signals of a run on common ticks, along x and y.
+    """The signals of a run on common ticks, along x and y."""
 
-    Attributes:
-        measured: Position of the tool by the encoders (n, 2) [m].
-        position: True position of the tool (n, 2) [m].
-        velocity: True velocity of the tool (n, 2) [m/s].
-        force: Force (n, 2) [N].
-        sticking: Flags (n,).
-    """
-
-    measured: np.ndarray
-    position: np.ndarray
-    velocity: np.ndarray
-    force: np.ndarray
-    sticking: np.ndarray
+    measured: np.ndarray  #: position of the tool by the encoders (n, 2) [m]
+    position: np.ndarray  #: true position of the tool (n, 2) [m]
+    velocity: np.ndarray  #: true velocity of the tool (n, 2) [m/s]
+    force: np.ndarray  #: force (n, 2) [N]
+    sticking: np.ndarray  #: flags (n,)
 
 
 def reported_parameters(bag: Bag) -> dict[str, dict[str, Any]]:
@@ -49,14 +44,6 @@ def delay_words(mode: str, ticks: int) -> str:
 def box_diagonal(position: np.ndarray) -> float:
     """Computes the diagonal [m] of the box that positions (n, 2) fill."""
     return float(np.linalg.norm(np.ptp(position, axis=0)))
-
-
-def radius_of_curvature(velocity: np.ndarray, time: np.ndarray) -> np.ndarray:
-    """Computes the radius (n,) [m] of a path from velocities (n, 2) without noise [m/s]; infinite where straight."""
-    acceleration = np.gradient(velocity, time, axis=0)
-    speed = np.linalg.norm(velocity, axis=1)
-    turning = np.abs(velocity[:, 0] * acceleration[:, 1] - velocity[:, 1] * acceleration[:, 0])
-    return np.divide(speed**3, turning, out=np.full_like(speed, np.inf), where=turning > 0.0)
 
 
 def draw_path(

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from convex_contact.scenes.tooth import groove_height
+from convex_contact.scenes import tooth
+from convex_contact.scenes.tooth import CUSPS, CuspTap, InGroove, measure_groove, measure_tap
 from haptic_bags.bags import Bag
 from haptic_bags.ticks import Ticks
 from haptic_devices.motions.wall import GROOVE
@@ -19,46 +20,36 @@ from haptic_experiments.graph_steps import Inputs, WallStep
 from haptic_experiments.kit.phases import PhasedRun
 from haptic_experiments.kit.signals import largest
 from haptic_experiments.kit.wall_friction import WallFriction, dissipated
-from tau_wall_control import MovingPlanes, TauDevice
+from haptic_files.moved_modules import renamed
+from haptic_math.spectra import spectrum_without_mean
+from tau_wall_control import MovingPlanes
 from tau_wall_control.control.controller import WallController
-from tau_wall_control.device.rotations import rotation_from_quaternion
+from tau_wall_control.device.commanded_forces import limited_forces
 from tau_wall_control.walls.factory import make_device
 
-#: number of cusps of the tooth, and flags of those on the side of +y
-CUSPS, LEFT = 4, np.array([False, False, True, True])
-#: time from the beginning of a phase until the tool has settled in the groove [s]
-SETTLED = 0.2
-#: largest frequency of the hand's tremor [Hz]
-TREMOR = 15.0
+__getattr__ = renamed(__name__, {"Tap": f"{tooth.__name__}:CuspTap", "LEFT": f"{tooth.__name__}:LEFT"})
+SETTLED = 0.2  #: time from the beginning of a phase until the tool has settled in the groove [s]
+TREMOR = 15.0  #: largest frequency of the hand's tremor [Hz]
 #: topics that make a `Probing`
 TOPICS = ("device_state", "simulation_state", "contact/planes", "wall/state", "friction/state")
 
 
 @dataclass(frozen=True)
 class Probing(PhasedRun):
-    """Motion and forces of a run; rows are ticks.
+    """Motion and forces of a run; rows are ticks."""
 
-    Attributes:
-        position, velocity: True tool (n, 3) [m], [m/s].
-        push: Normal force of each cusp (n, 4) [N].
-        contact: Flags of contact with each cusp (n, 4).
-        friction: Friction on the tool (n, 3) [N].
-        dissipated: Energy that the friction dissipated [J].
-        effort: Sum of the commanded efforts (n, 6) [N m].
-        force: Force of wall and friction on the tool, within the motors' limits (n, 3) [N]; empty in a graph.
-        power: Power of both on the tool (n,) [W]; empty in a graph.
-        step_time: Median times of a tick's planes and of its rendering [s]; empty if not measured.
-    """
-
-    position: np.ndarray
-    velocity: np.ndarray
-    push: np.ndarray
-    contact: np.ndarray
-    friction: np.ndarray
-    dissipated: float
-    effort: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))
+    position: np.ndarray  #: true position of the tool (n, 3) [m]
+    velocity: np.ndarray  #: true velocity of the tool (n, 3) [m/s]
+    push: np.ndarray  #: normal force of each cusp (n, 4) [N]
+    contact: np.ndarray  #: flags of contact with each cusp (n, 4)
+    friction: np.ndarray  #: friction on the tool (n, 3) [N]
+    dissipated: float  #: energy that the friction dissipated [J]
+    effort: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))  #: sum of the commanded efforts (n, 6) [N m]
+    #: force of wall and friction on the tool, within the motors' limits (n, 3) [N]; empty in a graph
     force: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    #: power of both on the tool (n,) [W]; empty in a graph
     power: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    #: median times of a tick's planes and of its rendering [s]; empty if not measured
     step_time: dict[str, float] = field(default_factory=dict)
 
     def at(self, ticks: np.ndarray) -> Probing:
@@ -76,61 +67,13 @@ class Probing(PhasedRun):
 
 @dataclass(frozen=True)
 class Difference:
-    """Largest difference of two runs.
+    """Largest difference of two runs."""
 
-    Attributes:
-        motion, motion_in_the_groove: Distance of the tools, at all and while they are in the groove [m].
-        push, friction: Difference of the forces [N].
-        dissipated: Difference of the dissipated energies [J].
-    """
-
-    motion: float
-    motion_in_the_groove: float
-    push: float
-    friction: float
-    dissipated: float
-
-
-@dataclass(frozen=True)
-class Tap:
-    """A tap on a cusp.
-
-    Attributes:
-        name: Name of the phase.
-        speed, rebound: Speed at the touch, and when the tool leaves [m/s].
-        peak_force: Largest force [N].
-        penetration: Largest depth of the true tool [m].
-        stiffness: Force over depth [N/m].
-    """
-
-    name: str
-    speed: float
-    peak_force: float
-    penetration: float
-    stiffness: float
-    rebound: float
-
-
-@dataclass(frozen=True)
-class InGroove:
-    """The tip in the groove, in one phase.
-
-    Attributes:
-        sideways: Largest distance from the groove's line, sideways [m].
-        depth: Largest depth [m].
-        height: Largest distance from the groove's height [m].
-        both_flanks, both_push: Fraction of the ticks in which both flanks are in contact, and push.
-        planes: Largest number of planes that push.
-        length: Length of the path along the groove [m].
-    """
-
-    sideways: float
-    depth: float
-    height: float
-    both_flanks: float
-    both_push: float
-    planes: int
-    length: float
+    motion: float  #: largest distance of the tools [m]
+    motion_in_the_groove: float  #: largest distance while they are in the groove [m]
+    push: float  #: largest difference of the pushes [N]
+    friction: float  #: largest difference of the frictions [N]
+    dissipated: float  #: difference of the dissipated energies [J]
 
 
 def _probing(ticks: Ticks, phases: list[dict[str, Any]], friction: str = "friction/state") -> Probing:
@@ -166,7 +109,7 @@ def of_bag(bag: Bag) -> Probing:
     """Reads a recorded run."""
     ticks = bag.ticks("/tau", *TOPICS)
     run, device = _probing(ticks, bag.started("device").get("phases", [])), ticks["device_state"]
-    effort, force, power = _beyond_weight(
+    effort, force, power = limited_forces(
         make_device(bag.parameters("wall")),
         device["tool_pose"],
         device["joint_velocity"],
@@ -192,20 +135,6 @@ def of_graph(made: Graph, ticks: np.ndarray, phases: list[dict[str, Any]], frict
     spent = {"planes": planning, "rendering": done.step_time(*rendering)}
     run = _probing(done.ticks(*topics), phases, friction)
     return replace(run, effort=np.array(efforts), step_time=spent).at(ticks)
-
-
-def _beyond_weight(
-    device: TauDevice, poses: np.ndarray, rates: np.ndarray, effort: np.ndarray, friction: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Computes efforts (n, 6) [N m], force (n, 3) [N] and power (n,) [W] of wall and friction beyond the weight."""
-    total, force, power = np.empty_like(effort), np.empty((len(effort), 3)), np.empty(len(effort))
-    for k, (pose, rate, one) in enumerate(zip(poses, rates, effort, strict=True)):
-        d = device.dynamics(pose[:3], rotation_from_quaternion(pose[3:]))
-        G = d.actuated_map
-        total[k] = one + np.linalg.solve(G.T, np.concatenate([friction[k], np.zeros(3)]))
-        wrench = G.T @ device.saturated(total[k]) - d.gravity_force
-        force[k], power[k] = wrench[:3], float(wrench @ np.linalg.solve(G, rate))
-    return total, force, power
 
 
 class FlatWallStep(WallStep):
@@ -237,30 +166,12 @@ def distances(geometry: Any, position: np.ndarray) -> np.ndarray:
     return np.array([geometry.planes(p).signed_distance.min(initial=np.inf) for p in position])
 
 
-def taps(run: Probing, distance: np.ndarray) -> list[Tap]:
+def taps(run: Probing, distance: np.ndarray) -> list[CuspTap]:
     """Measures each tap; `distance` is that of the true tool from the tooth (n,) [m]."""
-    found = []
-    for phase in run.phases:
-        if not phase["name"].endswith("let go") or "tap" not in phase["name"]:
-            continue
-        part = run.part(phase["start"] - 0.01, phase["end"])
-        inside = np.flatnonzero(distance[part] < 0.0)
-        if not len(inside):
-            continue
-        touch = part.start + int(inside[0])
-        speed = float(-run.velocity[touch - 1, 2])
-        push, depth = float(np.linalg.norm(run.force[part], axis=1).max()), float(-distance[part].min())
-        found.append(
-            Tap(
-                name=phase["name"].split(",")[0],
-                speed=speed,
-                peak_force=push,
-                penetration=depth,
-                stiffness=push / depth,
-                rebound=float(run.velocity[touch : part.stop, 2].max()),
-            )
-        )
-    return found
+    ends = [phase for phase in run.phases if phase["name"].endswith("let go") and "tap" in phase["name"]]
+    parts = [(phase["name"].split(",")[0], run.part(phase["start"] - 0.01, phase["end"])) for phase in ends]
+    found = [measure_tap(run.velocity, run.force, distance, part, name) for name, part in parts]
+    return [tap for tap in found if tap is not None]
 
 
 def groove(run: Probing, distance: np.ndarray, radius: float) -> dict[str, InGroove]:
@@ -270,22 +181,9 @@ def groove(run: Probing, distance: np.ndarray, radius: float) -> dict[str, InGro
         part = run.span(name, SETTLED)
         if part.stop - part.start < 10:
             continue
-        p, touching, pushing = run.position[part], run.contact[part], run.push[part] > 0.0
-        numbers[name] = InGroove(
-            sideways=float(np.abs(p[:, 1]).max()),
-            depth=float(-distance[part].min()),
-            height=float(np.abs(p[:, 2] - groove_height(p[:, 0], radius)).max()),
-            both_flanks=_both(touching),
-            both_push=_both(pushing),
-            planes=int(pushing.sum(axis=1).max()),
-            length=float(np.ptp(p[:, 0])),
-        )
+        signals = run.position[part], distance[part], run.contact[part], run.push[part] > 0.0
+        numbers[name] = measure_groove(*signals, radius)
     return numbers
-
-
-def _both(flags: np.ndarray) -> float:
-    """Computes the fraction of rows with flags (n, 4) of cusps on both sides of the groove."""
-    return float((flags[:, LEFT].any(axis=1) & flags[:, ~LEFT].any(axis=1)).mean())
 
 
 def jerk(run: Probing) -> float:
@@ -296,14 +194,8 @@ def jerk(run: Probing) -> float:
 
 def spectrum(run: Probing, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Computes frequencies [Hz] and amplitudes [N] of the normal force of all planes while the tip rests."""
-    part = run.span(name, SETTLED)
-    push = run.push[part].sum(axis=1)
-    n = len(push)
-    if n < 16:
-        return np.zeros(0), np.zeros(0)
-    window = np.hanning(n)
-    amplitude = 2.0 * np.abs(np.fft.rfft((push - push.mean()) * window)) / window.sum()
-    return np.fft.rfftfreq(n, run.period), amplitude
+    push = run.push[run.span(name, SETTLED)].sum(axis=1)
+    return spectrum_without_mean(push, run.period) if len(push) >= 16 else (np.zeros(0), np.zeros(0))
 
 
 def ringing_of(run: Probing, name: str) -> float:

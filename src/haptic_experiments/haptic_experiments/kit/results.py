@@ -20,10 +20,8 @@ AFTER_DATA = "chosen after the data"
 
 #: metadata of a dataclass's field whose own fields are among those of its owner in metrics.json; none if it is None
 MERGED = {"merged": True}
-#: metadata of a dataclass's field that metrics.json does not have while it is None
-OPTIONAL = {"optional": True}
-#: metadata of a dataclass's field that is not in metrics.json
-HIDDEN = {"hidden": True}
+OPTIONAL = {"optional": True}  #: metadata of a dataclass's field that metrics.json does not have while it is None
+HIDDEN = {"hidden": True}  #: metadata of a dataclass's field that is not in metrics.json
 
 
 def key(name: str) -> dict[str, str]:
@@ -60,18 +58,12 @@ def _fields(numbers: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper, with the numbers of this run.
+    """A statement of the paper, with the numbers of this run."""
 
-    Attributes:
-        text: The paper's claim.
-        measured: The measured numbers in words, with their limit.
-        shown: True or False; None where the run does not reach it.
-        judged: False for a finding: a number that depends on an assumption made to get it, so that it shows nothing.
-    """
-
-    text: str
-    measured: str
-    shown: bool | None
+    text: str  #: the paper's claim
+    measured: str  #: the measured numbers in words, with their limit
+    shown: bool | None  #: True or False; None where the run does not reach it
+    #: False for a finding: a number that depends on an assumption made to get it, so that it shows nothing
     judged: bool = True
 
     @property
@@ -94,12 +86,11 @@ class Claims(list[Claim]):
         """Adds a claim with a condition of its own."""
         self.append(Claim(text, unless or measured, None if unless or shown is None else bool(shown)))
 
-    def assess(self, text: str, part: _Part | None, verdict: Callable[[_Part], Verdict], *, unless: str) -> None:
-        """Adds a claim about a part of the numbers; a run without that part (None) does not reach the claim."""
+    def reached(self, text: str, part: _Part | None, *, unless: str) -> _Part | None:
+        """Returns the part of the numbers that a claim is about; without it (None) adds the claim as not reached."""
         if part is None:
             self.say(text, unless=unless)
-        else:
-            self.say(text, *verdict(part))
+        return part
 
     def note(self, text: str, measured: str) -> None:
         """Adds a finding, which names its assumption and has no verdict."""
@@ -208,20 +199,14 @@ class Claims(list[Claim]):
 
 @dataclass
 class Report:
-    """Numbers, claims and figure of an experiment's runs, as its report module returns them.
+    """Numbers, claims and figure of an experiment's runs, as its report module returns them."""
 
-    Attributes:
-        numbers: Numbers of the runs: a dataclass, or a mapping to dataclasses.
-        claims: Each with its verdict.
-        draw: Draws the figure; only called when the figure is needed, since that takes longer than the numbers.
-        caption: Text below the figure.
-        parameters: Parameters of the nodes by name, for the page.
-    """
-
-    numbers: Any
-    claims: list[Claim]
+    numbers: Any  #: numbers of the runs: a dataclass, or a mapping to dataclasses
+    claims: list[Claim]  #: each with its verdict
+    #: draws the figure; only called when the figure is needed, since that takes longer than the numbers
     draw: Callable[[], Figure]
-    caption: str
+    caption: str  #: text below the figure
+    #: parameters of the nodes by name, for the page
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @functools.cached_property

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from haptic_friction.reference.drift import roughness, sign_changes
+from haptic_friction.reference.modes import dominant_mode
 
 __all__ = [
     "Counts",
@@ -29,17 +30,11 @@ _Part = TypeVar("_Part")
 
 @dataclass(frozen=True)
 class Spread:
-    """Magnitude of a signal, in its unit.
+    """Magnitude of a signal, in its unit."""
 
-    Attributes:
-        rms: Root of the mean square.
-        p99: 99th percentile.
-        largest: Largest magnitude.
-    """
-
-    rms: float
-    p99: float
-    largest: float
+    rms: float  #: root of the mean square
+    p99: float  #: 99th percentile
+    largest: float  #: largest magnitude
 
     @classmethod
     def of(cls, values: np.ndarray) -> Spread:
@@ -50,12 +45,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of the ticks of a run.
-
-    Attributes:
-        mean: Mean.
-        largest: Largest number.
-    """
+    """Counts of the ticks of a run."""
 
     mean: float
     largest: int
@@ -105,19 +95,9 @@ def phases(flags: np.ndarray, shortest: int = 1) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2) if b - a >= shortest]
 
 
-def dominant_mode(values: np.ndarray) -> float | None:
-    """Computes the factor by which the strongest mode of a free linear second-order system changes in one step.
-
-    Args:
-        values: x (n,) with x_k = p x_(k-1) + q x_(k-2), which rounding limits only.
-
-    Returns:
-        Largest magnitude of the roots of z^2 = p z + q, fitted by least squares; None for fewer than 5 values, or
-        for nothing but zeros.
-    """
-    scale = largest(values)
-    if len(values) < 5 or not 0.0 < scale < np.inf:
-        return None
-    x = values / scale
-    p, q = np.linalg.lstsq(np.column_stack((x[1:-1], x[:-2])), x[2:], rcond=None)[0]
-    return float(np.abs(np.roots((1.0, -p, -q))).max())
+def bisected_decades(holds: Callable[[float], bool], good: float, bad: float, steps: int) -> float:
+    """Finds the last number at which a condition holds, by bisection of decimal logarithms from a good to a bad one."""
+    for _ in range(steps):
+        middle = 0.5 * (good + bad)
+        good, bad = (middle, bad) if holds(10.0**middle) else (good, middle)
+    return float(10.0**good)

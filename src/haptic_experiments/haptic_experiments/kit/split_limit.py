@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from admittance_constraints import SPLIT_LIMIT, PointOnParaboloid, ReferenceGenerator, split_number
+from admittance_constraints import PointOnParaboloid, ReferenceGenerator
+from admittance_constraints.display.external import lightest_tool
 from convex_contact import Material, Simulator, World
+from haptic_experiments.kit.signals import bisected_decades
 
 #: body of the study [kg], contact stiffnesses [N/m], and relative width of the bisection's result
 BODY_MASS, STIFFNESSES, NEAR = 0.15, (5e4, 1e6, 1e8), 0.03
@@ -16,18 +18,12 @@ BODY_MASS, STIFFNESSES, NEAR = 0.15, (5e4, 1e6, 1e8), 0.03
 
 @dataclass(frozen=True)
 class SplitLimit:
-    """The lightest tool at a contact.
+    """The lightest tool at a contact."""
 
-    Attributes:
-        stiffness: Stiffness of the contact [N/m].
-        closed_form, split: Lightest tool by the closed form and as measured [kg].
-        implicit_varies: Relative error of the force of one implicit step with a hundredth of that tool.
-    """
-
-    stiffness: float
-    closed_form: float
-    split: float
-    implicit_varies: float
+    stiffness: float  #: stiffness of the contact [N/m]
+    closed_form: float  #: lightest tool by the closed form [kg]
+    split: float  #: lightest tool as measured [kg]
+    implicit_varies: float  #: relative error of the force of one implicit step with a hundredth of that tool
 
 
 def pressed(mass: float, stiffness: float, *, implicit: bool, period: float) -> float:
@@ -62,20 +58,17 @@ def pressed(mass: float, stiffness: float, *, implicit: bool, period: float) -> 
 
 def lightest(stiffness: float, period: float, *, implicit: bool = False) -> float:
     """Finds the lightest tool [kg] that pushes the body quietly, within a few percent, by bisection of decades."""
-    low, high = -4.0, 0.0
-    while high - low > math.log10(1.0 + NEAR) / 2.0:
-        middle = 0.5 * (low + high)
-        quiet = pressed(10.0**middle, stiffness, implicit=implicit, period=period) < 1e-3
-        low, high = (low, middle) if quiet else (middle, high)
-    return float(10.0**high)
+    steps = math.ceil(math.log2(4.0 / (math.log10(1.0 + NEAR) / 2.0)))
+    return bisected_decades(
+        lambda mass: pressed(mass, stiffness, implicit=implicit, period=period) < 1e-3, 0.0, -4.0, steps
+    )
 
 
 def limits(period: float) -> list[SplitLimit]:
     """Finds the lightest tool for some contact stiffnesses, by simulation and by the closed form."""
     rows = []
     for k in STIFFNESSES:
-        # (k T^2 + 2 d T)(1/m - 1/M) = 4 with d = 0
-        due = 1.0 / (SPLIT_LIMIT / split_number(1.0, k, 0.0, period) + 1.0 / BODY_MASS)
+        due = lightest_tool(k, 0.0, period, BODY_MASS)
         implicit = pressed(0.01 * due, k, implicit=True, period=period)
         rows.append(SplitLimit(k, due, lightest(k, period), implicit))
     return rows

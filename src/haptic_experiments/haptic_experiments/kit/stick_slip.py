@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,79 +21,44 @@ from haptic_experiments import graph
 from haptic_experiments.graph_steps import NetworkStep, Step
 from haptic_experiments.kit.composed import SplitAndImplicit
 from haptic_files import with_entries
-from haptic_friction import BASE, Body, Contact, ContactNetwork, CoulombLaw, ImplicitNetwork, ModelC, NetworkRun
+from haptic_files.moved_modules import renamed
+from haptic_friction import Body, ContactNetwork, ImplicitNetwork, NetworkRun
 from haptic_friction.network_renderer import NetworkRenderer
-from haptic_friction.reference.networks import EnergyBalance, energy_balance, restlessness, stuck_radius
+from haptic_friction.reference import slab_chain
+from haptic_friction.reference.networks import EnergyBalance, restlessness
+from haptic_friction.reference.slab_chain import QUIET, Lightest, SlabChain, SlabMotion, bisected, lightest
 
 NAMES = ("lower", "upper")
-PARTNERS = ((BASE, 0), (0, 1))
-#: steps of the fine computation in one period
-FINER = 16
-#: a contact is quiet while its force changes so from tick to tick, RMS over the friction force
-QUIET = 0.1
-#: the paper's elements: stiffness [N/m], damping [N s/m]
-PAPER = (3e4, 300.0)
-#: ticks of the sweeps: the first stroke and most of the slow one back
-SWEPT = 4000
-#: ends of the sweeps: factor on the mass, and on the stiffness
-LIGHTEST, STIFFEST = 1e-3, 1e3
+PAPER = (3e4, 300.0)  #: the paper's elements: stiffness [N/m], damping [N s/m]
+SWEPT = 4000  #: ticks of the sweeps: the first stroke and most of the slow one back
+STIFFEST = 1e3  #: end of the sweep of the contact's stiffness, as a factor
+_MOVED = ("FINER", "LIGHTEST", "PARTNERS", "SplitMass")
+__getattr__ = renamed(
+    __name__,
+    {name: f"{slab_chain.__name__}:{name}" for name in _MOVED} | {"StickSlip": f"{slab_chain.__name__}:SlabMotion"},
+)
 
 
-@dataclass(frozen=True)
-class StickSlip:
-    """Motion and forces of a run or of a computation; n ticks, two slabs, two contacts (lower, upper).
+def of_bag(bag: Bag, home: np.ndarray) -> SlabMotion:
+    """Takes the ticks that all nodes computed; `home`: positions of the slabs with relaxed springs (2,) [m]."""
+    states = [f"{name}/state" for name in ("contact", *NAMES)]
+    ticks = bag.ticks("/joystick", "device_state", "simulation_state", *states, least=1)
+    device, truth, bodies, *contacts = ticks.values()
 
-    Attributes:
-        tool: True position of the tool along x (n,) [m].
-        base: Measured velocity of the tool (n,) [m/s].
-        position, velocity: Positions and velocities of the slabs along x (n, 2) [m], [m/s].
-        force: Forces of the contacts (n, 2) [N].
-        displacement: Elastic displacements of the contacts (n, 2) [m].
-        sticking: Flags (n, 2).
-        dissipated: Energy that each contact dissipated over the run (2,) [J].
-        step_time: Median duration of a step of the network [s]; nan if not measured.
-    """
+    def both(name: str) -> np.ndarray:
+        return np.column_stack([contact[name][:, 0] for contact in contacts])
 
-    tool: np.ndarray
-    base: np.ndarray
-    position: np.ndarray
-    velocity: np.ndarray
-    force: np.ndarray
-    displacement: np.ndarray
-    sticking: np.ndarray
-    dissipated: np.ndarray
-    step_time: float = float("nan")
-
-    @classmethod
-    def of_network(cls, tool: np.ndarray, base: np.ndarray, run: NetworkRun, network: Any, every: int = 1) -> StickSlip:
-        """Takes every so many steps of a network that was led by a tool."""
-        x, v, f, e, sticking = (values[every - 1 :: every] for values in run)
-        dissipated = network.elements.dissipated_energy.copy()
-        return cls(tool, base, x[:, :, 0], v[:, :, 0], f[:, :, 0], e[:, :, 0], sticking, dissipated)
-
-    @classmethod
-    def of_bag(cls, bag: Bag, home: np.ndarray) -> StickSlip:
-        """Takes the ticks that all nodes computed; `home`: positions of the slabs with relaxed springs (2,) [m]."""
-        states = [f"{name}/state" for name in ("contact", *NAMES)]
-        ticks = bag.ticks("/joystick", "device_state", "simulation_state", *states, least=1)
-        device, truth, bodies, *contacts = ticks.values()
-
-        def both(name: str) -> np.ndarray:
-            return np.column_stack([contact[name][:, 0] for contact in contacts])
-
-        position, velocity = (
-            bodies[name].reshape(len(ticks.tick), -1, 3)[:, :, 0] for name in ("position", "velocity")
-        )
-        return cls(
-            tool=truth["tool_pose"][:, 0],
-            base=device["tool_twist"][:, 0],
-            position=position - home,
-            velocity=velocity,
-            force=both("force"),
-            displacement=both("elastic_displacement"),
-            sticking=both("sticking").astype(bool),
-            dissipated=np.array([contact["dissipated_energy"][-1] for contact in contacts]),
-        )
+    position, velocity = (bodies[name].reshape(len(ticks.tick), -1, 3)[:, :, 0] for name in ("position", "velocity"))
+    return SlabMotion(
+        tool=truth["tool_pose"][:, 0],
+        base=device["tool_twist"][:, 0],
+        position=position - home,
+        velocity=velocity,
+        force=both("force"),
+        displacement=both("elastic_displacement"),
+        sticking=both("sticking").astype(bool),
+        dissipated=np.array([contact["dissipated_energy"][-1] for contact in contacts]),
+    )
 
 
 class _Network(NetworkStep):
@@ -111,24 +75,11 @@ class _Network(NetworkStep):
 
 
 @dataclass(frozen=True)
-class Scene:
-    """Numbers of a run, and its computations.
+class Scene(SlabChain):
+    """Slabs of a run on the joystick."""
 
-    Attributes:
-        period: T [s].
-        bodies: Slabs.
-        elements: Stiffness [N/m] and damping [N s/m] of the contacts.
-        limits: Their friction forces (2,) [N].
-        delay: Ticks between a command and the period in which it acts.
-        bag: Bag of the run; None without the joystick.
-    """
-
-    period: float
-    bodies: list[Body]
-    elements: list[tuple[float, float]]
-    limits: np.ndarray
-    delay: int = 0
-    bag: Bag | None = None
+    delay: int = 0  #: ticks between a command and the period in which it acts
+    bag: Bag | None = None  #: bag of the run; None without the joystick
 
     @classmethod
     def of(cls, bag: Bag) -> tuple[Scene, np.ndarray]:
@@ -147,47 +98,9 @@ class Scene:
         )
         return scene, np.array([slab.placement.position[0] for slab in slabs])
 
-    def network(
-        self,
-        kind: Callable[..., Any] = ContactNetwork,
-        *,
-        elements: list[tuple[float, float]] | None = None,
-        lighter: float = 1.0,
-        finer: int = 1,
-        **options: Any,
-    ) -> Any:
-        """Makes a network like the nodes': springs implicit.
-
-        Args:
-            kind: ContactNetwork or ImplicitNetwork.
-            elements: Stiffness and damping of the contacts; those of the run if not given.
-            lighter: Factor on the masses.
-            finer: Steps in one period.
-            **options: Options of ContactNetwork.
-        """
-        period = self.period / finer
-        contacts = [
-            Contact(*partners, ModelC(CoulombLaw(F), stiffness=K, damping=B, period=period))
-            for partners, F, (K, B) in zip(PARTNERS, self.limits, elements or self.elements, strict=True)
-        ]
-        if kind is ContactNetwork:
-            options.setdefault("implicit_springs", True)
-        return kind([Body(lighter * body.mass, body.stiffness) for body in self.bodies], contacts, **options)
-
-    def played(self, base: np.ndarray, tool: np.ndarray, **options: Any) -> StickSlip:
-        """Simulates the split network with a given velocity of the tool."""
-        network = self.network(**options)
-        return StickSlip.of_network(tool, base, network.simulate(base[:, None]), network)
-
-    def fine(self, base: np.ndarray, tool: np.ndarray) -> StickSlip:
-        """Simulates the implicit network with shorter steps; the tool's velocity is linear between the ticks."""
-        network, n = self.network(ImplicitNetwork, finer=FINER), len(base)
-        u = np.interp(np.arange(1, FINER * n + 1) / FINER, np.arange(n + 1), np.concatenate([[0.0], base]))
-        return StickSlip.of_network(tool, base, network.simulate(u[:, None]), network, FINER)
-
     def together(
         self, kind: Callable[..., Any], ticks: int, *, delay: int, smooth: bool = False, **options: Any
-    ) -> StickSlip:
+    ) -> SlabMotion:
         """Runs the in-process graph of joystick, hand and a network in place of the nodes.
 
         Args:
@@ -208,108 +121,30 @@ class Scene:
         )
         done = built.run(ticks, topics=["device_state", "simulation_state", "lower/state"])
         tool, base = done.columns["truth"]["tool_pose"][:, 0], done.columns["device"]["tool_twist"][:, 0]
-        made = StickSlip.of_network(tool, base, NetworkRun(**done.columns["lower"]), network)
+        made = SlabMotion.of_network(tool, base, NetworkRun(**done.columns["lower"]), network)
         return replace(made, step_time=done.step_time())
 
 
-def energy(run: StickSlip, scene: Scene) -> EnergyBalance:
+def energy(run: SlabMotion, scene: Scene) -> EnergyBalance:
     """Computes the balance of the network's energy; the tool's force acts the delay later."""
-    stiffness, damping = np.array(scene.elements).T
-    return energy_balance(
-        run.tool,
-        np.concatenate([np.zeros(scene.delay), run.force[: len(run.force) - scene.delay, 0]]),
-        run.position,
-        run.velocity,
-        run.displacement,
-        mass=np.array([body.mass for body in scene.bodies]),
-        spring=np.array([body.stiffness for body in scene.bodies]),
-        stiffness=stiffness,
-        damping=damping,
-        dissipated=float(run.dissipated.sum()),
-        period=scene.period,
-    )
-
-
-def bisected(quiet: Callable[[float], bool], good: float, bad: float, steps: int = 9) -> float:
-    """Bisects for the last quiet factor from a good one towards a bad one; nan if the good one is not quiet."""
-    if not quiet(good):
-        return float("nan")
-    if quiet(bad):
-        return bad
-    for _ in range(steps):
-        middle = float(np.sqrt(good * bad))
-        good, bad = (middle, bad) if quiet(middle) else (good, middle)
-    return good
-
-
-@dataclass(frozen=True)
-class SplitMass:
-    """Factor on the slabs' masses down to which the split network is quiet: by its linear map, and simulated."""
-
-    stuck_map: float
-    simulated: float
-
-
-@dataclass(frozen=True)
-class Lightest:
-    """Factors on the slabs' masses down to which networks are quiet.
-
-    Attributes:
-        one_tick, two_ticks: Factors of the split network, without and with a tick of delay.
-        implicit: Factor of the implicit network; `LIGHTEST` if it is quiet everywhere.
-    """
-
-    one_tick: SplitMass
-    two_ticks: SplitMass
-    implicit: float
-
-    @property
-    def split(self) -> tuple[SplitMass, SplitMass]:
-        """The split network's, by the delay."""
-        return self.one_tick, self.two_ticks
+    return scene.energy(run, scene.delay)
 
 
 @dataclass(frozen=True)
 class Margins:
-    """Costs of the delay.
+    """Costs of the delay."""
 
-    Attributes:
-        run, paper: The lightest slabs, with the run's contacts and with the paper's.
-        stiffest_lower_no_delay, stiffest_lower_one_tick_delay: The stiffest lower contact that is quiet at the joystick
-            in the hand [N/m].
-        tried: The stiffest contact that was tried [N/m].
-    """
-
-    run: Lightest
-    paper: Lightest
+    run: Lightest  #: the lightest slabs with the run's contacts
+    paper: Lightest  #: the lightest slabs with the paper's contacts
+    #: stiffest lower contact that is quiet at the joystick in the hand [N/m]
     stiffest_lower_no_delay: SplitAndImplicit[float]
-    stiffest_lower_one_tick_delay: SplitAndImplicit[float]
-    tried: float
+    stiffest_lower_one_tick_delay: SplitAndImplicit[float]  #: the same with a tick of delay [N/m]
+    tried: float  #: stiffest contact that was tried [N/m]
 
     @property
     def stiffest(self) -> tuple[SplitAndImplicit[float], SplitAndImplicit[float]]:
         """The stiffest contacts, by the delay."""
         return self.stiffest_lower_no_delay, self.stiffest_lower_one_tick_delay
-
-
-def lightest(scene: Scene, base: np.ndarray, elements: list[tuple[float, float]]) -> Lightest:
-    """Finds the lightest slabs.
-
-    The true velocity of the tool drives the simulations, so that no encoder counts disturb them.
-    """
-
-    def calm(lighter: float, kind: Callable[..., Any], **options: Any) -> bool:
-        network = scene.network(kind, elements=elements, lighter=lighter, **options)
-        return restlessness(network.simulate(base[:, None]).force[:, :, 0], scene.limits) < QUIET
-
-    def stable(lighter: float, delay: int) -> bool:
-        return stuck_radius(scene.network(elements=elements, lighter=lighter, delay=delay)) < 1.0
-
-    def split(delay: int) -> SplitMass:
-        by_map = bisected(partial(stable, delay=delay), 10.0, LIGHTEST, 30)
-        return SplitMass(by_map, bisected(partial(calm, kind=ContactNetwork, delay=delay), 10.0, LIGHTEST))
-
-    return Lightest(split(0), split(1), bisected(partial(calm, kind=ImplicitNetwork), 10.0, LIGHTEST))
 
 
 def stiffest(scene: Scene, kind: Callable[..., Any], delay: int) -> float:

@@ -11,23 +11,17 @@ from matplotlib.figure import Figure
 from haptic_bags.bags import Bag
 from haptic_experiments.kit.figures import Curve, Panel
 from haptic_experiments.kit.results import Claims, Report
-from haptic_experiments.kit.wall_run import TAP_MARGIN, WallNumbers, WallRun
+from haptic_experiments.kit.wall_run import WallNumbers, WallRun
+from tau_wall_control.simulation.recorded_contacts import TAP_MARGIN
 
 _Numbers = TypeVar("_Numbers")
 
-#: longest control step [s]
-STEP_LIMIT = 150e-6
+STEP_LIMIT = 150e-6  #: longest control step [s]
 #: standard deviation of the wall's force in the second half of a push that has come to rest, at most [N]
 RESTLESS = 1.0
-#: longest time until a released tool has left the wall [s]
-LEAVING = 0.05
-#: depth that may be left under a push: five counts of 11 µm [m]
-STATIC = 5.5e-5
-#: largest pull towards a wall, by the weight's error at the rounded, measured pose [N]
-PULL = 0.05
-
-
-# ---- the report -------------------------------------------------------------------------------------
+LEAVING = 0.05  #: longest time until a released tool has left the wall [s]
+STATIC = 5.5e-5  #: depth that may be left under a push: five counts of 11 µm [m]
+PULL = 0.05  #: largest pull towards a wall, by the weight's error at the rounded, measured pose [N]
 
 
 def wall_report(
@@ -113,11 +107,8 @@ def time_claim(claims: Claims, runs: Mapping[str, WallRun]) -> None:
     claims.all_below(text, {f"{name} [µs]": (1e6 * step, 1e6 * STEP_LIMIT) for name, step in steps.items()})
 
 
-# ---- panels -----------------------------------------------------------------------------------------
-
 _LEGEND = {"loc": "upper right"}
-#: the wall's surface in a panel of distances
-_SURFACE: dict[str, Any] = {"color": "black", "linewidth": 0.5}
+_SURFACE: dict[str, Any] = {"color": "black", "linewidth": 0.5}  #: the wall's surface in a panel of distances
 
 
 def depth_panel(runs: Mapping[str, WallRun], wall: int = 0, limit: float = 0.5) -> Panel:

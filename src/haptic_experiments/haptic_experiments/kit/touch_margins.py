@@ -16,24 +16,17 @@ from tau_wall_control.control.controller import WallController
 
 #: masses of the box [kg], and least fraction of the ticks with contact where contact is kept
 MASSES, KEPT = (0.5, 0.1, 0.03), 0.95
-#: position of the box below the tool [m]
-BELOW = [0.017, -0.013, 0.011]
+BELOW = [0.017, -0.013, 0.011]  #: position of the box below the tool [m]
 
 
 @dataclass(frozen=True)
 class Played:
-    """Contact with a lighter box.
+    """Contact with a lighter box."""
 
-    Attributes:
-        contact: Fraction of the ticks with contact.
-        depth: Largest depth of the tool [m].
-        push_work, cut_work: Work of the pushes, and of what action and reaction differ by [J].
-    """
-
-    contact: float
-    depth: float
-    push_work: float
-    cut_work: float
+    contact: float  #: fraction of the ticks with contact
+    depth: float  #: largest depth of the tool [m]
+    push_work: float  #: work of the pushes [J]
+    cut_work: float  #: work of the difference of action and reaction [J]
 
 
 #: numbers by the mass of the box [kg]; None where the tool was thrown out of the workspace
@@ -42,15 +35,10 @@ Masses = dict[str, Played | None]
 
 @dataclass(frozen=True)
 class Margins:
-    """A lighter box, by the kind of the computation.
+    """A lighter box, by the kind of the computation."""
 
-    Attributes:
-        pushed: The tool pushes it from the side.
-        pressed: The tool presses on it from above.
-    """
-
-    pushed: dict[str, Masses]
-    pressed: dict[str, Masses]
+    pushed: dict[str, Masses]  #: the tool pushes it from the side
+    pressed: dict[str, Masses]  #: the tool presses on it from above
 
 
 def margins(nodes: list[LaunchedNode], controller: WallController | None) -> Margins:

@@ -25,24 +25,17 @@ from haptic_experiments.kit.touch_run import (
     vibration,
 )
 
-#: shortest state of sticking or sliding that counts, half a period of 20 Hz [s]
-LASTING = 0.025
-#: phases in which the tool presses on the box
-ON_THE_BOX = ("press the box", "lean", "drag", "stay")
+LASTING = 0.025  #: shortest state of sticking or sliding that counts, half a period of 20 Hz [s]
+ON_THE_BOX = ("press the box", "lean", "drag", "stay")  #: phases in which the tool presses on the box
 
 
 @dataclass(frozen=True)
 class Energies:
-    """Work of a process [J].
+    """Work of a process [J]."""
 
-    Attributes:
-        push_work, most_push_work: Work of the pushes, in the end and at any time.
-        dissipated: Energy that the friction took.
-    """
-
-    push_work: float
-    most_push_work: float
-    dissipated: float
+    push_work: float  #: work of the pushes in the end
+    most_push_work: float  #: largest work of the pushes at any time
+    dissipated: float  #: energy that the friction took
 
     @classmethod
     def of(cls, touch: Touch) -> Energies:
@@ -53,66 +46,42 @@ class Energies:
 
 @dataclass(frozen=True)
 class AgainstImplicit:
-    """Largest difference from one implicit step.
+    """Largest difference from one implicit step."""
 
-    Attributes:
-        held: Difference while the hand holds the tool, but not on the box.
-        on_the_box, let_go: Distance of the tools on the box, and after the hand let go [m].
-    """
-
-    held: Difference = field(metadata=MERGED)
-    on_the_box: float
-    let_go: float
+    held: Difference = field(metadata=MERGED)  #: difference while the hand holds the tool, but not on the box
+    on_the_box: float  #: distance of the tools on the box [m]
+    let_go: float  #: distance of the tools after the hand let go [m]
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """Motion of a body.
+    """Motion of a body."""
 
-    Attributes:
-        apart: Largest distance from that in one implicit step [m].
-        path_length: Length of its path in one implicit step [m].
-        fastest, fastest_implicit: Largest speed, and that in one implicit step [m/s].
-        momentum: Largest momentum that is unaccounted for in a tick [N s].
-        energy: Energy that these momenta give it at the most [J].
-    """
-
-    apart: float
-    path_length: float = field(metadata=key("way"))
-    fastest: float
-    fastest_implicit: float
-    momentum: float
-    energy: float
+    apart: float  #: largest distance from that in one implicit step [m]
+    path_length: float = field(metadata=key("way"))  #: length of its path in one implicit step [m]
+    fastest: float  #: largest speed [m/s]
+    fastest_implicit: float  #: largest speed in one implicit step [m/s]
+    momentum: float  #: largest momentum that is unaccounted for in a tick [N s]
+    energy: float  #: energy that these momenta give it at the most [J]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Largest distances of run and reference, by which wall, reference and friction yield.
+    """Largest distances of run and reference, by which wall, reference and friction yield."""
 
-    Attributes:
-        load: Push of 99 % of the ticks [N].
-        normal, along, tool: Distance along the normal, along the surface, and their sum [m].
-    """
-
-    load: float
-    normal: float
-    along: float
-    tool: float
+    load: float  #: push of 99 % of the ticks [N]
+    normal: float  #: distance along the normal [m]
+    along: float  #: distance along the surface [m]
+    tool: float  #: sum of the two [m]
 
 
 @dataclass(frozen=True)
 class PlainWall:
-    """A plain wall where the tool rests, under the same pushes.
+    """A plain wall where the tool rests, under the same pushes."""
 
-    Attributes:
-        penetration: Deepest penetration [m].
-        position: Vibration of the resting tool [m].
-        depth: Mean depth at rest [m].
-    """
-
-    penetration: float
-    position: Vibration = field(metadata=HIDDEN)
-    depth: float = field(metadata=HIDDEN)
+    penetration: float  #: deepest penetration [m]
+    position: Vibration = field(metadata=HIDDEN)  #: vibration of the resting tool [m]
+    depth: float = field(metadata=HIDDEN)  #: mean depth at rest [m]
 
 
 @dataclass(frozen=True)
@@ -126,21 +95,14 @@ class Depths:
 
 @dataclass(frozen=True)
 class Rest:
-    """The resting tool.
+    """The resting tool."""
 
-    Attributes:
-        position, position_plain, implicit: Vibration of the tool, at a plain wall, and in one implicit step [m].
-        push: Vibration of the push [N].
-        depth: Mean depths.
-        count: Displacement of the tool by one count of the encoders [m].
-    """
-
-    position: Vibration
-    push: Vibration
-    position_plain: Vibration | None
-    implicit: Vibration
-    depth: Depths
-    count: float
+    position: Vibration  #: vibration of the tool [m]
+    push: Vibration  #: vibration of the push [N]
+    position_plain: Vibration | None  #: vibration of the tool at a plain wall [m]
+    implicit: Vibration  #: vibration of the tool in one implicit step [m]
+    depth: Depths  #: mean depths
+    count: float  #: displacement of the tool by one count of the encoders [m]
 
 
 @dataclass(frozen=True)
@@ -154,38 +116,22 @@ class Transitions:
 
 @dataclass(frozen=True)
 class Numbers(ComposedNumbers):
-    """Numbers of one run.
+    """Numbers of one run."""
 
-    Attributes:
-        ticks: Number of ticks.
-        mode: Mode of the loop.
-        missed: Fraction of the ticks that some node did not answer.
-        against_split, against_implicit: Difference from the graph of the nodes, and from one implicit step.
-        bodies: Motion of each body.
-        limits: Largest distances of run and reference.
-        penetration: Largest depth in the block and in the box [m].
-        plain_wall: Plain wall under the same pushes; None if the tool does not rest.
-        rest: The resting tool; None if it does not rest.
-        transitions: Changes between sticking and sliding.
-        chatter: Variation of the friction from tick to tick [N].
-        energy: Works.
-        margins: A lighter box.
-    """
-
-    ticks: int
-    mode: str
-    missed: float
-    against_split: Difference
-    against_implicit: AgainstImplicit
-    bodies: dict[str, Pushed]
-    limits: Limits
-    penetration: dict[str, float]
-    plain_wall: PlainWall | None
-    rest: Rest | None
-    transitions: Transitions
-    chatter: float
-    energy: RunAndImplicit[Energies]
-    margins: Margins
+    ticks: int  #: number of ticks
+    mode: str  #: mode of the loop
+    missed: float  #: fraction of the ticks that some node did not answer
+    against_split: Difference  #: difference from the graph of the nodes
+    against_implicit: AgainstImplicit  #: difference from one implicit step
+    bodies: dict[str, Pushed]  #: motion of each body
+    limits: Limits  #: largest distances of run and reference
+    penetration: dict[str, float]  #: largest depth in the block and in the box [m]
+    plain_wall: PlainWall | None  #: plain wall under the same pushes; None if the tool does not rest
+    rest: Rest | None  #: the resting tool; None if it does not rest
+    transitions: Transitions  #: changes between sticking and sliding
+    chatter: float  #: variation of the friction from tick to tick [N]
+    energy: RunAndImplicit[Energies]  #: works
+    margins: Margins  #: a lighter box
 
 
 def measure(bag: Bag, run: TouchRun, scene: TouchScene, split: Touch, implicit: Touch) -> Numbers:

@@ -29,60 +29,44 @@ from convex_contact import Simulator, World
 from convex_contact.haptics.settings import ToolPlace
 from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
-from convex_contact.simulation.dynamics import WorldDynamics
+from convex_contact.scenes.held_tool import ContactPart, GivenMotion, add_tool, forces_on_tool, free_bodies
 from haptic_bags.ticks import Ticks
 from haptic_core import commands
 from haptic_core.parameters import entry_values
 from haptic_devices.motions.spatial import GRIP
-from haptic_devices.tau import Tau
+from haptic_devices.tau.apparent_inertia import apparent_inertia
 from haptic_experiments import graph
-from haptic_experiments.graph import Graph, GraphRun
+from haptic_experiments.graph import Graph
 from haptic_experiments.graph_steps import Inputs, Step, WallStep
 from haptic_files import with_entries
+from haptic_files.moved_modules import renamed
 from haptic_launch.launch_nodes import LaunchedNode
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.rotations import rotation_from_quaternion
 
+__getattr__ = renamed(__name__, {"Part": "convex_contact.scenes.held_tool:ContactPart"})
 #: contact of the tool with a body in the implicit step [N/m], [s/m]; the stiffness is that of the rendered walls
 REFERENCE_STIFFNESS, REFERENCE_DISSIPATION = 4e4, 20.0
 #: topics that make a `Touch`
 TOPICS = ("device_state", "simulation_state", "contact/state", "contact/planes", "wall/state", "friction/state")
-#: moment of inertia of the reference's sphere, so large that it does not spin [kg m^2]
-_NO_SPIN = 1.0
-#: push and friction of one plane on the tool [N], and displacement of its body's point in a tick [m]
-Part = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Touch:
-    """Motion and forces of a run, row by tick; forces are those that act from the row's time on for one period.
+    """Motion and forces of a run, row by tick; forces are those that act from the row's time on for one period."""
 
-    Attributes:
-        position, velocity: Position and velocity of the true tool, device's base frame (n, 3) [m], [m/s].
-        push: Normal force of all planes on the tool (n, 3) [N].
-        friction: Friction of all planes on the tool (n, 3) [N].
-        sticking: Flags (n,) of a contact that sticks; False without contact.
-        pose: Poses of the bodies that can move, world frame (n, b, 7) [m].
-        twist: Twists of these bodies (n, b, 6) [m/s], [rad/s].
-        depth: Depth of the measured tool behind the deepest surface that pushes (n,) [m]; 0 without one.
-        normal_work: Work of the normal forces on tool and bodies together, up to the row's time (n,) [J].
-        friction_work: Work of the friction, up to the row's time (n,) [J].
-        cut_work: Work of action and reaction together, where they are not the same at the same time (n,) [J].
-        step_time: Median time of a tick [s].
-    """
-
-    position: np.ndarray
-    velocity: np.ndarray
-    push: np.ndarray
-    friction: np.ndarray
-    sticking: np.ndarray
-    pose: np.ndarray
-    twist: np.ndarray
-    depth: np.ndarray
-    normal_work: np.ndarray
-    friction_work: np.ndarray
-    cut_work: np.ndarray
-    step_time: float = float("nan")
+    position: np.ndarray  #: position of the true tool, device's base frame (n, 3) [m]
+    velocity: np.ndarray  #: velocity of the true tool, device's base frame (n, 3) [m/s]
+    push: np.ndarray  #: normal force of all planes on the tool (n, 3) [N]
+    friction: np.ndarray  #: friction of all planes on the tool (n, 3) [N]
+    sticking: np.ndarray  #: flags (n,) of a contact that sticks; False without contact
+    pose: np.ndarray  #: poses of the bodies that can move, world frame (n, b, 7) [m]
+    twist: np.ndarray  #: twists of these bodies (n, b, 6) [m/s], [rad/s]
+    depth: np.ndarray  #: depth of the measured tool behind the deepest surface that pushes (n,) [m]; 0 without one
+    normal_work: np.ndarray  #: work of the normal forces on tool and bodies together, up to the row's time (n,) [J]
+    friction_work: np.ndarray  #: work of the friction, up to the row's time (n,) [J]
+    cut_work: np.ndarray  #: work of action and reaction together, where they are not the same at the same time (n,) [J]
+    step_time: float = float("nan")  #: median time of a tick [s]
 
     @property
     def load(self) -> np.ndarray:
@@ -155,7 +139,7 @@ def works(ticks: Ticks, place: ToolPlace, late: int = 0) -> np.ndarray:
     return np.cumsum(found, axis=0)
 
 
-def _parts(ticks: Ticks, rendered: int, now: int, place: ToolPlace) -> list[Part]:
+def _parts(ticks: Ticks, rendered: int, now: int, place: ToolPlace) -> list[ContactPart]:
     """Finds the parts of the planes that pushed in one tick, with their points' displacements before tick `now`."""
     planes, bodies = ticks["contact/planes"], ticks["contact/state"]
     push, friction = np.asarray(ticks["wall/state"]["push"][rendered]), -ticks["friction/state"]["force"][rendered]
@@ -250,38 +234,15 @@ class TouchScene:
         trial.activate()
         step = ImplicitTouchStep(loop.device, trial, self._contact, self._friction)
         done = Graph(loop, {"tool": step}, self.period).run(ticks or self.ticks)
-        return _implicit_touch(done)
+        truth, rows = done.columns["truth"], dict(done.columns["tool"])
+        push, friction, cut = np.cumsum(rows.pop("work"), axis=0).T
+        rows |= {"normal_work": push, "friction_work": friction, "cut_work": cut}
+        return Touch(truth["tool_pose"][:, :3], truth["tool_twist"][:, :3], **rows, step_time=done.step_time())
 
 
 def _as_fixed(planes: Any) -> Any:
     """Makes planes of bodies that do not yield."""
     return planes._replace(inverse_mass=np.zeros(len(planes.key)))
-
-
-def _implicit_touch(done: GraphRun) -> Touch:
-    truth, rows = done.columns["truth"], dict(done.columns["tool"])
-    push, friction, cut = np.cumsum(rows.pop("work"), axis=0).T
-    motion = truth["tool_pose"][:, :3], truth["tool_twist"][:, :3]
-    return Touch(*motion, **rows, normal_work=push, friction_work=friction, cut_work=cut, step_time=done.step_time())
-
-
-class _GivenMotion:
-    """Replaces inertia and free velocity of a body by the device's, as a coupling of a simulator."""
-
-    def __init__(self, dynamics: WorldDynamics, body: int) -> None:
-        self._block, self._goal = dynamics.free_motion(body)
-        self.inertia, self.velocity = np.eye(3), np.zeros(3)
-
-    def add(self, period: float) -> None:
-        self._block[:6, :6] = _NO_SPIN * np.eye(6)
-        self._block[:3, :3] = self.inertia
-        self._goal[:3], self._goal[3:] = self.velocity, 0.0
-
-    def finish(self, period: float) -> None:
-        """Does nothing."""
-
-    def reset(self) -> None:
-        """Has no state."""
 
 
 class ImplicitTouchStep(Step):
@@ -301,14 +262,14 @@ class ImplicitTouchStep(Step):
         self._tool = with_tool(world, contact["touch_radius"], friction["friction_coefficient"])
         names = ("approximation", "stiction_tolerance", "sigma", "near_rigid", "relative_tolerance", "threshold")
         self.renderer = Simulator(world, period=contact["period"], **{name: contact[name] for name in names})
-        self._given = _GivenMotion(self.renderer.dynamics, self._tool)
+        self._given = GivenMotion(self.renderer.dynamics, self._tool)
         self.renderer.couplings.append(self._given)  # type: ignore[arg-type]  # it does what a coupling does
         self._moving = [i for i in free_bodies(world) if i != self._tool]
         self.reset()
 
     def reset(self) -> None:
         super().reset()
-        self._parts: list[Part] = []
+        self._parts: list[ContactPart] = []
         self._before = np.zeros(3)
 
     def answer(self, tick: int, reading: Any, ready: bool, inputs: Inputs) -> int:
@@ -336,7 +297,7 @@ class ImplicitTouchStep(Step):
         )
         simulator.step()
         force = R @ self._given.inertia @ (simulator.state(tool).velocity - self._given.velocity) / T
-        push, friction, sticking, depth, self._parts = _on_tool(simulator, tool, R)
+        push, friction, sticking, depth, self._parts = forces_on_tool(simulator, tool, R)
         self._row = {"push": push, "friction": friction, "sticking": sticking, "depth": depth, "work": [*work, 0.0]}
         self._row |= {"pose": np.hstack([places, orientations]), "twist": np.hstack([velocities, spins])}
         self.command.joint_effort = (hold + J.T @ np.concatenate([force, np.zeros(3)])).tolist()
@@ -346,59 +307,7 @@ class ImplicitTouchStep(Step):
         return self._row
 
 
-def free_bodies(world: World) -> list[int]:
-    """Returns the numbers of the bodies that can move."""
-    return [i for i, body in enumerate(world.bodies) if body.kind == "free"]
-
-
 def with_tool(world: World, radius: float, friction: float) -> int:
     """Adds the tool's tip to a world, a sphere that is stiff against all others; returns its number."""
-    others = [body.name for body in world.bodies]
-    tool = world.add_sphere("tool tip", radius=radius, mass=1.0, inertia=_NO_SPIN)
-    for name in others:
-        world.set_pair(
-            tool,
-            name,
-            stiffness=REFERENCE_STIFFNESS,
-            dissipation=REFERENCE_DISSIPATION,
-            relaxation_time=0.0,
-            friction=friction,
-        )
-    return tool
-
-
-def apparent_inertia(device: Tau, pose: np.ndarray, twist: np.ndarray, grip: float, period: float) -> np.ndarray:
-    """Computes the apparent inertia at the tool over one period (3, 3) [kg], its rotation free, in the base frame.
-
-    Inertia of mechanism and hand, and half the period times the slopes of joint friction and the hand's damping over
-    velocity: under a constant force the velocity ramps, so that its mean has half the change of its end.
-    """
-    mechanism, hand = device.mechanism, device.hand
-    d, f = mechanism.dynamics(pose[:3], rotation_from_quaternion(pose[3:])), mechanism.parameters.friction
-    G, v = d.actuated_map, f.coulomb_smoothing_speed
-    slope = f.viscous_actuated + f.coulomb_actuated / v / np.cosh(np.clip(G @ twist / v, -300.0, 300.0)) ** 2
-    M = d.mass_matrix + 0.5 * period * (G.T * slope) @ G
-    if hand is not None:
-        damping = np.repeat([hand.parameters.damping, hand.parameters.rotational_damping], 3)
-        M = M + grip * np.diag(hand.inertia + 0.5 * period * damping)
-    return np.linalg.inv(np.linalg.inv(M)[:3, :3])
-
-
-def _on_tool(simulator: Simulator, tool: int, R: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool, float, list[Part]]:
-    """Sums normal force and friction on the tool (3,) [N]; returns them, sticking of all, depth [m], and parts."""
-    found, T = simulator.contacts, simulator.period
-    velocity = simulator.state(tool).velocity
-    push, friction, depth, sticks, parts = np.zeros(3), np.zeros(3), 0.0, [], []
-    for k in np.flatnonzero((found.body == tool).any(axis=1)):
-        impulse = found.impulse[k]
-        if impulse[2] <= 0.0:
-            continue
-        sign = 1.0 if found.body[k, 1] == tool else -1.0
-        t1, t2, normal = sign * found.frame[k]
-        slip = found.slip_velocity[k] + found.normal_velocity[k] * found.frame[k, 2]
-        pressing, tangential = R @ (impulse[2] / T * normal), R @ ((impulse[0] * t1 + impulse[1] * t2) / T)
-        parts.append((pressing, tangential, R @ (T * (velocity - sign * slip))))
-        push, friction = push + pressing, friction + tangential
-        depth = max(depth, -float(found.signed_distance[k]))
-        sticks.append(bool(found.sticking[k]))
-    return push, friction, bool(sticks) and all(sticks), depth, parts
+    numbers = {"stiffness": REFERENCE_STIFFNESS, "dissipation": REFERENCE_DISSIPATION}
+    return add_tool(world, radius=radius, friction=friction, **numbers)

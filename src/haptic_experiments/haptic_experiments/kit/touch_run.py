@@ -13,6 +13,10 @@ from haptic_bags.ticks import Ticks
 from haptic_experiments.kit.composed import variation
 from haptic_experiments.kit.phases import PhasedRun, phased
 from haptic_experiments.kit.touch_process import TOPICS, Touch, pressed_planes
+from haptic_files.moved_modules import renamed
+from haptic_math.spectra import spectrum_without_trend
+
+__getattr__ = renamed(__name__, {"spectrum": "haptic_math.spectra:spectrum_without_trend"})
 
 #: least frequency of the tool's motion at rest that is not the hand's, whose tremor ends at 12 Hz [Hz]
 VIBRATION = 20.0
@@ -20,23 +24,14 @@ VIBRATION = 20.0
 
 @dataclass(frozen=True)
 class TouchRun(PhasedRun):
-    """Signals of a bag.
+    """Signals of a bag."""
 
-    Attributes:
-        touch: Motion and forces of the nodes; depth of the true tool, without works and step time.
-        plane: Point at the tool, and normal, of the plane that pushes at each tick (n, 6); NaN without.
-        momentum: Change of momentum less all impulses, of each body that can move (n, b) [N s].
-        names: Names of these bodies.
-        mode: Mode of the loop.
-        missed: Fraction of the ticks that some node did not answer.
-    """
-
-    touch: Touch
-    plane: np.ndarray
-    momentum: np.ndarray
-    names: list[str]
-    mode: str
-    missed: float
+    touch: Touch  #: motion and forces of the nodes; depth of the true tool, without works and step time
+    plane: np.ndarray  #: point at the tool, and normal, of the plane that pushes at each tick (n, 6); NaN without
+    momentum: np.ndarray  #: change of momentum less all impulses, of each body that can move (n, b) [N s]
+    names: list[str]  #: names of these bodies
+    mode: str  #: mode of the loop
+    missed: float  #: fraction of the ticks that some node did not answer
 
     @classmethod
     def from_bag(cls, bag: Bag) -> TouchRun:
@@ -99,9 +94,6 @@ def imbalance(ticks: Ticks, touch: Touch, masses: np.ndarray, frame: np.ndarray)
     return wrong
 
 
-# ---- measures -----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Difference:
     """Largest distance of tools and of bodies [m], and of pushes and of frictions [N]."""
@@ -146,18 +138,9 @@ def chatter(touch: Touch, part: np.ndarray) -> float:
     return variation(touch.friction, part)
 
 
-def spectrum(signal: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
-    """Computes frequencies [Hz] and amplitudes of a signal's (n, 3) lines without its trend, with Hann's window."""
-    n = len(signal)
-    t = np.linspace(-1.0, 1.0, n)
-    flat = signal - np.polynomial.polynomial.polyval(t, np.polynomial.polynomial.polyfit(t, signal, 1)).T
-    lines = np.fft.rfft(np.hanning(n)[:, None] * flat, axis=0) * 4.0 / n
-    return np.fft.rfftfreq(n, period), np.linalg.norm(lines, axis=1)
-
-
 def vibration(signal: np.ndarray, period: float) -> Vibration:
     """Finds the highest line of a signal (n, 3)."""
-    frequency, amplitude = spectrum(signal, period)
+    frequency, amplitude = spectrum_without_trend(signal, period)
     fast = np.flatnonzero(frequency > VIBRATION)
     k = fast[np.argmax(amplitude[fast])]
     return Vibration(float(frequency[k]), float(amplitude[k]))

@@ -15,6 +15,7 @@ from haptic_experiments.graph import Graph
 from haptic_experiments.graph_steps import FrictionStep, Step, WallStep
 from haptic_experiments.kit.composed import variation
 from haptic_experiments.kit.results import AFTER_DATA, Claims
+from haptic_experiments.kit.signals import bisected_decades
 from haptic_friction.factory import make_law
 from tau_wall_control import TauError, WallRenderer
 from tau_wall_control.control.controller import WallController
@@ -144,12 +145,11 @@ def stiffest(is_quiet: Callable[[float], bool], steps: int) -> float:
         is_quiet: Function that checks a stiffness [N/m]; an error of the device counts as not quiet.
         steps: Number of steps of the bisection.
     """
-    low, high = 3.0, 6.0
-    for _ in range(steps):
-        middle = 0.5 * (low + high)
+
+    def holds(stiffness: float) -> bool:
         try:
-            quiet = is_quiet(10.0**middle)
+            return is_quiet(stiffness)
         except (TauError, DeviceError):  # thrown out of the workspace
-            quiet = False
-        low, high = (middle, high) if quiet else (low, middle)
-    return float(10.0**low)
+            return False
+
+    return bisected_decades(holds, 3.0, 6.0, steps)

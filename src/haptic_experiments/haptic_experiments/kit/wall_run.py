@@ -1,16 +1,9 @@
-"""Arrays of a run with walls on the TAU device, and its pushes, taps and releases.
-
-Rows are ticks. Positions, forces and walls are in the device's base frame. Distances are those of the true tool (the
-encoders count 11 µm at the tool at the most); forces of the walls are those that the commanded efforts beyond the
-weight exert on the tool, G^T (tau - tau_g), by the model that the controller has.
-"""
+"""Arrays of a run with walls on the TAU device, and its pushes, taps and releases; see `recorded_contacts`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,58 +13,35 @@ from haptic_core.commands import NONE
 from haptic_core.errors import HapticError
 from haptic_devices.loop import OK
 from haptic_experiments.kit.phases import PhasedRun, phased
-from tau_wall_control import TauDevice, TauError
-from tau_wall_control.device.rotations import rotation_from_quaternion
-from tau_wall_control.simulation.limits import tap_bound
+from haptic_files.moved_modules import renamed
+from tau_wall_control import TauError
+from tau_wall_control.simulation.recorded_contacts import (
+    Push,
+    Release,
+    Tap,
+    WallMotion,
+    measure_push,
+    measure_release,
+    measure_tap,
+)
 from tau_wall_control.walls.factory import make_device
 
 NAMESPACE = "/tau"
-#: allowed depth of a tap over its energy bound
-TAP_MARGIN = 1.2
+__getattr__ = renamed(__name__, {"TAP_MARGIN": "tau_wall_control.simulation.recorded_contacts:TAP_MARGIN"})
 
 
 @dataclass(frozen=True)
-class WallRun(PhasedRun):
-    """The signals of one bag on common ticks, up to a change of the walls.
+class WallRun(WallMotion, PhasedRun):
+    """The signals of one bag on common ticks, up to a change of the walls."""
 
-    Attributes:
-        position: Position of the true tool, shape (n, 3) [m].
-        velocity: Velocity of the true tool, shape (n, 3) [m/s].
-        measured: Pose of the tool by the encoders, shape (n, 7).
-        hand: Force of the hand on the tool, shape (n, 3) [N].
-        effort: Commanded efforts, shape (n, 6) [N m].
-        saturation: Efforts as fractions of the motors' limits, shape (n, 6).
-        points, normals: Points and normals of the walls, shape (w, 3).
-        in_contact: Flags of the walls in contact, shape (n, w).
-        operating_point: Operating point of the controller, shape (n,).
-        device: Device as the controller knows it.
-        parameters: Parameters of the wall node.
-        delay: Parameter command_delay_ticks of the device.
-        stopped: Number of ticks at which the device's status was not OK.
-        refused: Number of ticks that the node has answered without effort.
-        changed: The walls were changed during the run; later ticks are left out.
-        timing: 50 and 99 % of the node's control steps, and of their processor time [s]; empty without.
-        mode: Mode of the loop.
-    """
-
-    position: np.ndarray
-    velocity: np.ndarray
-    measured: np.ndarray
-    hand: np.ndarray
-    effort: np.ndarray
-    saturation: np.ndarray
-    points: np.ndarray
-    normals: np.ndarray
-    in_contact: np.ndarray
-    operating_point: np.ndarray
-    device: TauDevice
-    parameters: dict[str, Any]
-    delay: int = 0
-    stopped: int = 0
-    refused: int = 0
-    changed: bool = False
+    parameters: dict[str, Any]  #: parameters of the wall node
+    delay: int = 0  #: parameter command_delay_ticks of the device
+    stopped: int = 0  #: number of ticks at which the device's status was not OK
+    refused: int = 0  #: number of ticks that the node has answered without effort
+    changed: bool = False  #: the walls were changed during the run; later ticks are left out
+    #: 50 and 99 % of the node's control steps, and of their processor time [s]; empty without
     timing: dict[str, float] = field(default_factory=dict)
-    mode: str = "lockstep"
+    mode: str = "lockstep"  #: mode of the loop
 
     @classmethod
     def from_bag(cls, bag: Bag) -> WallRun:
@@ -81,7 +51,8 @@ class WallRun(PhasedRun):
             HapticError: There are fewer than two such ticks, or the mechanism cannot be made here.
         """
         states = bag.topics[f"{NAMESPACE}/wall/state"]
-        same = np.logical_and.accumulate([_same(states, i) for i in range(len(states["tick"]))])
+        walls = [(states["point"][i], states["normal"][i]) for i in range(len(states["tick"]))]
+        same = np.logical_and.accumulate([all(map(np.array_equal, wall, walls[0])) for wall in walls])
         topics = ("device_state", "simulation_state", "wall/state")
         ticks = bag.ticks(NAMESPACE, *topics, keep={"wall/state": same})
         device, truth, wall = (ticks[topic] for topic in topics)
@@ -113,36 +84,6 @@ class WallRun(PhasedRun):
             mode=bag.custom.get("mode", "lockstep"),
         )
 
-    @cached_property
-    def depth(self) -> np.ndarray:
-        """Depth of the true tool behind each wall, (n, w), negative outside [m]."""
-        return np.asarray(((self.points[None] - self.position[:, None]) * self.normals).sum(axis=2))
-
-    @cached_property
-    def speed_in(self) -> np.ndarray:
-        """Speed of the true tool into each wall, (n, w) [m/s]."""
-        return -self.velocity @ self.normals.T
-
-    @cached_property
-    def wrench(self) -> np.ndarray:
-        """Force of the walls on the tool as commanded (n, 3) [N]."""
-        result = np.zeros((len(self.time), 3))
-        for k, (pose, effort) in enumerate(zip(self.measured, self.effort, strict=True)):
-            if effort.any():
-                d = self.device.dynamics(pose[:3], rotation_from_quaternion(pose[3:]))
-                result[k] = (d.actuated_map.T @ effort - d.gravity_force)[:3]
-        return result
-
-    @cached_property
-    def force(self) -> np.ndarray:
-        """Force along the normal of each wall, (n, w), for walls at right angles [N]."""
-        return self.wrench @ self.normals.T
-
-    @cached_property
-    def saturated(self) -> np.ndarray:
-        """Flags of the ticks (n,) with a motor at its limit."""
-        return np.asarray((self.saturation >= 1.0 - 1e-9).any(axis=1))
-
     @property
     def name(self) -> str:
         """Label of the run in legends."""
@@ -164,118 +105,21 @@ class WallRun(PhasedRun):
         return [(phase, part) for phase, part in found if part.stop - part.start > 10]
 
 
-def _same(wall: Mapping[str, Any], i: int) -> bool:
-    return all(np.array_equal(wall[name][i], wall[name][0]) for name in ("point", "normal"))
-
-
-# ---- pushes, taps, releases -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Push:
-    """A push of the hand; NaN where a number does not apply, as those of rest under a ramp.
-
-    Attributes:
-        name: Name of the phase.
-        force: Force of the hand along the wall's normal, mean of the last quarter but for its end [N].
-        penetration: Largest depth of all walls from the push on [m].
-        stiffness: Force over penetration of the wall where that is the most [N/m].
-        static: Depth that is left in the last quarter [m].
-        rmse: RMS depth of the walls in contact [m].
-        restless: Standard deviation of the walls' force in the second half, the largest of all walls [N].
-        contact: Fraction of the ticks in contact.
-        saturated: Fraction of the ticks with a motor at its limit.
-        sideways: Largest displacement of the tool across all normals [m].
-    """
-
-    name: str
-    force: float
-    penetration: float
-    stiffness: float
-    static: float
-    rmse: float
-    restless: float
-    contact: float
-    saturated: float
-    sideways: float
-
-
-@dataclass(frozen=True)
-class Tap:
-    """A tap: the fingers open before the wall, and the motors alone stop the tool.
-
-    Attributes:
-        name: Name of the phase.
-        speed: Speed at the impact [m/s].
-        penetration: Largest depth [m].
-        energy_bound: m v^2/(2 F_max) at the position and speed of the impact (`limits.tap_bound`) [m].
-        static: Depth that the strongest push leaves [m].
-        allowed: `TAP_MARGIN` times the bound plus that [m].
-        late: Distance that the tool goes on during the ticks of delay, which the bound does not contain [m].
-        rebound: Speed out of the wall [m/s].
-        saturated: Time with a motor at its limit [s].
-    """
-
-    name: str
-    speed: float
-    penetration: float
-    energy_bound: float
-    static: float
-    allowed: float
-    late: float
-    rebound: float
-    saturated: float
-
-
-@dataclass(frozen=True)
-class Release:
-    """The hand lets go of a pushed tool.
-
-    Attributes:
-        name: Name of the phase.
-        contact_ends: Time until contact ends [s].
-        pull: Largest pull towards the wall [N].
-        speed: Speed out of the wall at the end [m/s].
-    """
-
-    name: str
-    contact_ends: float
-    pull: float
-    speed: float
-
-
 @dataclass(frozen=True)
 class WallNumbers:
-    """Numbers of every report of walls.
+    """Numbers of every report of walls."""
 
-    Attributes:
-        scheme: Control scheme.
-        mode: Mode of the loop.
-        delay: Delay of the commands [ticks].
-        ticks: Number of ticks.
-        stopped_ticks: Number of ticks at which the device's status was not OK.
-        refused_ticks: Number of ticks that the node has answered without effort.
-        control_step: Times of the node's control steps [s]; None if it published none.
-        contact: Fraction of the ticks in contact.
-        saturated: Fraction of the ticks with a motor at its limit.
-        largest_penetration: Largest depth [m].
-        largest_force: Largest force of a wall [N].
-        pushes: Pushes of the hand.
-        taps: Taps.
-        releases: Releases.
-    """
-
-    scheme: str
-    mode: str
-    delay: int
-    ticks: int
-    stopped_ticks: int
-    refused_ticks: int
-    control_step: dict[str, float] | None
-    contact: float
-    saturated: float
-    largest_penetration: float
-    largest_force: float
+    scheme: str  #: control scheme
+    mode: str  #: mode of the loop
+    delay: int  #: delay of the commands [ticks]
+    ticks: int  #: number of ticks
+    stopped_ticks: int  #: number of ticks at which the device's status was not OK
+    refused_ticks: int  #: number of ticks that the node has answered without effort
+    control_step: dict[str, float] | None  #: times of the node's control steps [s]; None if it published none
+    contact: float  #: fraction of the ticks in contact
+    saturated: float  #: fraction of the ticks with a motor at its limit
+    largest_penetration: float  #: largest depth [m]
+    largest_force: float  #: largest force of a wall [N]
     pushes: list[Push]
     taps: list[Tap]
     releases: list[Release]
@@ -283,88 +127,22 @@ class WallNumbers:
 
 def pushes(run: WallRun) -> list[Push]:
     """Measures each push of the hand."""
-    result = []
-    for phase, part in run.parts("push"):
-        n = part.stop - part.start
-        late = slice(part.stop - n // 4, part.stop - 2)
-        depth, pushed = run.depth[part], -run.hand[late].mean(axis=0) @ run.normals.T
-        touched = run.in_contact[part].any(axis=0)
-        wall = int(np.argmax(np.where(touched, depth.max(axis=0), -np.inf)))
-        penetration = max(float(depth[:, wall].max()), 0.0)
-        steady = "ramp" not in phase["name"]
-        result.append(
-            Push(
-                name=phase["name"],
-                force=float(pushed[wall]) if steady else math.nan,
-                penetration=penetration,
-                stiffness=float(pushed[wall]) / penetration if steady and penetration > 0.0 else math.nan,
-                static=float(run.depth[late][:, wall].mean()) if steady else math.nan,
-                rmse=float(np.sqrt(np.mean(depth[:, touched] ** 2))) if touched.any() else math.nan,
-                restless=float(run.force[part.stop - n // 2 : part.stop - 2].std(axis=0).max()) if steady else math.nan,
-                contact=float(run.in_contact[part][:, touched].mean()) if touched.any() else 0.0,
-                saturated=float(run.saturated[part].mean()),
-                sideways=_sideways(run, part),
-            )
-        )
-    return result
-
-
-def _sideways(run: WallRun, part: slice) -> float:
-    """Measures the largest displacement of the tool across all normals [m]."""
-    basis = np.linalg.svd(run.normals)[2][np.linalg.matrix_rank(run.normals) :]
-    moved = (run.position[part] - run.position[part.start]) @ basis.T
-    return float(np.linalg.norm(moved, axis=1).max()) if len(basis) else 0.0
+    return [measure_push(run, part, phase["name"]) for phase, part in run.parts("push")]
 
 
 def taps(run: WallRun) -> list[Tap]:
     """Measures each tap."""
     static = max((0.0, *(push.static for push in pushes(run) if not math.isnan(push.static))))
     ticks = run.delay + (1 if run.mode == "realtime" else 0)
-    result = []
-    for phase, part in run.parts("release"):
-        if "tap" not in phase["name"]:
-            continue
-        first = slice(part.start - 10, part.stop)  # the fingers may open a little late
-        inside = np.flatnonzero(run.depth[first].max(axis=1) > 0.0)
-        if not len(inside) or not inside[0]:
-            continue
-        k = first.start + int(inside[0])
-        wall = int(np.argmax(run.depth[k]))
-        speed = float(run.speed_in[k - 1, wall])
-        bound = tap_bound(run.device, run.position[k], speed, normal=run.normals[wall])
-        result.append(
-            Tap(
-                name=phase["name"].split(",")[0],
-                speed=speed,
-                penetration=float(run.depth[first, wall].max()),
-                energy_bound=float(bound),
-                static=static,
-                allowed=TAP_MARGIN * float(bound) + static,
-                late=ticks * run.period * speed,
-                rebound=float(-run.speed_in[first, wall].min()),
-                saturated=float(run.saturated[first].sum()) * run.period,
-            )
-        )
-    return result
+    own = [(phase["name"].split(",")[0], part) for phase, part in run.parts("release") if "tap" in phase["name"]]
+    found = [measure_tap(run, part, name, static=static, period=run.period, ticks=ticks) for name, part in own]
+    return [tap for tap in found if tap is not None]
 
 
 def releases(run: WallRun) -> list[Release]:
     """Measures each release of a pushed tool."""
-    result = []
-    for phase, part in run.parts("release"):
-        if "tap" in phase["name"]:
-            continue
-        contact = run.in_contact[part].any(axis=1)
-        touching = np.flatnonzero(contact)
-        result.append(
-            Release(
-                name=phase["name"],
-                contact_ends=(int(touching[-1]) + 1) * run.period if len(touching) else 0.0,
-                pull=float(max(0.0, -run.force[part].min())),
-                speed=float(-run.speed_in[part.stop - 1].min()),
-            )
-        )
-    return result
+    parts = [(phase["name"], part) for phase, part in run.parts("release") if "tap" not in phase["name"]]
+    return [measure_release(run, part, name, run.period) for name, part in parts]
 
 
 def wall_numbers(run: WallRun) -> WallNumbers:

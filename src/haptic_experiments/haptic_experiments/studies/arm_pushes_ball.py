@@ -48,15 +48,10 @@ class PushSettings(BaseModel):
 
 @dataclass(frozen=True)
 class Optimisation:
-    """One optimisation.
+    """One optimisation."""
 
-    Attributes:
-        settings: Settings of the study.
-        differences: Derivatives are central differences of the same steps.
-    """
-
-    settings: PushSettings
-    differences: bool
+    settings: PushSettings  #: settings of the study
+    differences: bool  #: derivatives are central differences of the same steps
 
     def run(self) -> dict[str, np.ndarray]:
         """Solves the problem: motion, costs, processor time of each iteration and of a linearisation [s]."""

@@ -23,8 +23,7 @@ PAPER, BESIDE = ("lagged", "similar"), "lagged_elastoplastic"
 #: largest tilt [rad], and largest sinking over the run [m], of a held rod
 SECURE = np.radians(2.0)
 SUNK = 5e-3
-#: largest relative error of the reference's time to failure, by a step of half its length [-]
-REFINED = 0.02
+REFINED = 0.02  #: largest relative error of the reference's time to failure, by a step of half its length [-]
 
 #: approximation, dissipation [s/m] and period [s] of runs; a number of them by frequency [Hz]
 Case = tuple[str, float, float]

@@ -8,6 +8,7 @@ There the inner loop closes and the force continues on the earlier branch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -190,3 +191,48 @@ def measured_loops(
             )
         )
     return measured
+
+
+@dataclass(frozen=True)
+class ColumnLoops:
+    """Loops of elements in parallel beside their first-loading curve.
+
+    Attributes:
+        sliding_force: Force at which all elements slide [N].
+        sliding_displacement: Displacement of the first loading at which they do [m].
+        first_slip_displacement: Displacement of the first loading at which the first of them does [m].
+        damping_time: B/K of every element [s].
+        deviation_from_masing: Largest difference of the force from Masing's rules [N].
+        loops: Closed loops.
+    """
+
+    sliding_force: float
+    sliding_displacement: float
+    first_slip_displacement: float
+    damping_time: float
+    deviation_from_masing: float
+    loops: Sequence[MeasuredLoop]
+
+    @classmethod
+    def of(cls, x: np.ndarray, force: np.ndarray, curve: LoadingCurve, time: np.ndarray, period: float) -> ColumnLoops:
+        """Measures a run; the arguments are those of `measured_loops`."""
+        return cls(
+            sliding_force=float(curve.force[-1]),
+            sliding_displacement=float(curve.displacement[-1]),
+            first_slip_displacement=float(curve.displacement[0]),
+            damping_time=curve.damping_time,
+            deviation_from_masing=float(np.abs(force - masing(x, curve)[0]).max(initial=0.0)),
+            loops=measured_loops(x, force, curve, time, period),
+        )
+
+    @property
+    def sticking(self) -> list[MeasuredLoop]:
+        """Simple loops that begin and end with an element that sticks."""
+        return [loop for loop in self.loops if loop.simple and loop.amplitude < 0.999 * self.sliding_displacement]
+
+    @property
+    def widest(self) -> list[MeasuredLoop]:
+        """Simple loops of the largest amplitude, by their speed."""
+        simple = [loop for loop in self.loops if loop.simple and not loop.minor]
+        size = max((loop.amplitude for loop in simple), default=0.0)
+        return sorted((loop for loop in simple if loop.amplitude > 0.999 * size), key=lambda loop: loop.speed)

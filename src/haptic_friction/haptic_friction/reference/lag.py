@@ -41,3 +41,19 @@ def path_lag(position: np.ndarray, velocity: np.ndarray, yield_distance: float) 
                 cosine = elongation @ velocity[k] / (yield_distance * speed)
                 lag[k] = np.arccos(min(1.0, max(-1.0, float(cosine))))
     return lag
+
+
+def radius_of_curvature(velocity: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """Computes the radius of a path, |v|^3/|v x a|, by differences of the velocity; infinite where it is straight.
+
+    Args:
+        velocity: Velocities without noise [m/s], shape (n, 2).
+        time: Times [s], shape (n,).
+
+    Returns:
+        Radius [m], shape (n,).
+    """
+    acceleration = np.gradient(velocity, time, axis=0)
+    speed = np.linalg.norm(velocity, axis=1)
+    turning = np.abs(velocity[:, 0] * acceleration[:, 1] - velocity[:, 1] * acceleration[:, 0])
+    return np.divide(speed**3, turning, out=np.full_like(speed, np.inf), where=turning > 0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 
@@ -54,3 +56,36 @@ def rigid_chain(
         forces.append((p1 / T, p2 / T))
         sticking.append((abs(p1) < limit1, abs(p2) < limit2))
     return np.array(positions), np.array(forces), np.array(sticking)
+
+
+def momentum_residual(
+    velocity: np.ndarray,
+    position: np.ndarray,
+    force: np.ndarray,
+    *,
+    mass: np.ndarray,
+    spring: np.ndarray,
+    period: float,
+) -> float:
+    """Computes the largest error of M v' = sum of forces - K x, with the forces of the step before (60).
+
+    Args:
+        velocity: Velocities of the bodies [m/s], shape (n, 2).
+        position: Positions of the bodies [m], shape (n, 2).
+        force: Forces of the contacts, the first on body 1 alone [N], shape (n, 2).
+        mass: M1, M2 [kg].
+        spring: K1, K2 of the springs to the wall [N/m].
+        period: T [s].
+
+    Returns:
+        Error over the largest of these forces.
+    """
+    pull = np.column_stack((force[:-1, 0] - force[:-1, 1], force[:-1, 1])) - spring * position[:-1]
+    residual = mass * np.diff(velocity, axis=0) / period - pull
+    return float(np.abs(residual).max(initial=0.0)) / max(float(np.abs(pull).max(initial=0.0)), 1e-300)
+
+
+def rising_periods(signal: np.ndarray) -> list[tuple[int, int]]:
+    """Finds first index and end of each period of a signal (n,), from one rise through zero to the next."""
+    rises = np.flatnonzero((signal[:-1] <= 0.0) & (signal[1:] > 0.0))
+    return [(int(a), int(b)) for a, b in pairwise(rises)]
