@@ -57,7 +57,7 @@ def segments(pids: Iterable[int]) -> set[Path]:
         with contextlib.suppress(OSError):  # a process that has just ended
             for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
                 path = Path(line.split(maxsplit=5)[-1])
-                if path.name.startswith("fastrtps_") and "port" not in path.name:
+                if path.name.startswith(("fastrtps_", "fastdds_")) and "port" not in path.name:
                     found.add(path)
     return found
 

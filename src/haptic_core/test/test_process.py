@@ -141,7 +141,7 @@ class Talking(Node):
     def start(self):
         self.publisher = self.create_publisher(Empty, "said", latched_qos())
         self.publisher.publish(Empty())
-        print("shared memory", "/dev/shm/fastrtps" in Path("/proc/self/maps").read_text())
+        print("shared memory", "/dev/shm/fast" in Path("/proc/self/maps").read_text())
         sockets = {path.readlink().name for path in Path("/proc/self/fd").iterdir() if path.is_symlink()}
         rows = [row.split() for row in Path("/proc/net/udp").read_text().splitlines()[1:]]
         own = {row[1].partition(":")[0] for row in rows if f"socket:[{row[9]}]" in sockets}

@@ -1,7 +1,7 @@
 """Shared memory of Fast DDS that a killed process has left.
 
-A participant has a segment "fastrtps_<number>" in /dev/shm, and locks the file "fastrtps_<number>_el" as long as it
-exists. The kernel releases the lock when the process ends, so no process will remove a segment whose file is not
+A participant has a segment "fastrtps_<number>" in /dev/shm, with Fast DDS 3 "fastdds_<number>", and locks the file
+"..._el" beside it as long as it exists. The kernel releases the lock when the process ends, so no process will remove a segment whose file is not
 locked. Segments of ports are shared by all processes; Fast DDS removes them itself.
 """
 
@@ -24,9 +24,9 @@ def remove_abandoned(folder: Path = FOLDER) -> list[str]:
     Files of other users are kept.
     """
     removed = []
-    for lock in sorted(folder.glob("fastrtps_*_el")):
+    for lock in sorted([*folder.glob("fastrtps_*_el"), *folder.glob("fastdds_*_el")]):
         segment = lock.with_name(lock.name.removesuffix("_el"))
-        if segment.name.startswith("fastrtps_port"):
+        if segment.name.startswith(("fastrtps_port", "fastdds_port")):
             continue
         with suppress(OSError):  # locked, of another user, or already removed
             descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW)

@@ -15,19 +15,21 @@ from haptic_launch.shared_memory import remove_abandoned
 LONG_AGO = (1e9, 1e9)
 
 
-def segment(folder: Path, name: str, *, young: bool = False) -> Path:
-    for path in (folder / f"fastrtps_{name}", folder / f"fastrtps_{name}_el"):
+def segment(folder: Path, name: str, *, young: bool = False, prefix: str = "fastrtps") -> Path:
+    for path in (folder / f"{prefix}_{name}", folder / f"{prefix}_{name}_el"):
         path.write_bytes(b"x")
         if not young:
             os.utime(path, LONG_AGO)
-    return folder / f"fastrtps_{name}"
+    return folder / f"{prefix}_{name}"
 
 
-def test_only_what_nobody_holds_any_more_is_removed(tmp_path: Path) -> None:
-    left = segment(tmp_path, "0123456789abcdef")
-    held, port, young = segment(tmp_path, "held"), segment(tmp_path, "port7411"), segment(tmp_path, "y", young=True)
+@pytest.mark.parametrize("prefix", ["fastrtps", "fastdds"])
+def test_only_what_nobody_holds_any_more_is_removed(prefix: str, tmp_path: Path) -> None:
+    left = segment(tmp_path, "0123456789abcdef", prefix=prefix)
+    held, port = (segment(tmp_path, name, prefix=prefix) for name in ("held", "port7411"))
+    young = segment(tmp_path, "y", young=True, prefix=prefix)
     (tmp_path / "other_el").write_bytes(b"")
-    with (tmp_path / "fastrtps_held_el").open() as lock:
+    with (tmp_path / f"{prefix}_held_el").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert remove_abandoned(tmp_path) == [left.name]
     assert not left.exists() and not Path(f"{left}_el").exists()
