@@ -46,21 +46,21 @@ def test_a_cycle_must_be_cut() -> None:
 
 def test_a_launch_file_with_a_cycle_is_refused(tmp_path: Path) -> None:
     experiment = load_experiment("tau_rough_wall")
-    (tmp_path / "launch").symlink_to(experiment.launch_file.parent)
-    text = experiment.launch_file.read_text()
-    wall = "consumers, value: [friction]}"
-    assert text.count(wall) == 1
+    include = experiment.launch_file.parent / "include/tau_friction_nodes.launch.yaml"
+    text, nodes = experiment.launch_file.read_text(), include.read_text()
+    wall = "    - {name: inputs, value: $(var wall_inputs)}"
+    assert text.count(include.name) == nodes.count(wall) == 1
 
     def graph(inputs: str) -> tuple[Edge, ...]:
-        (tmp_path / "cycle.launch.yaml").write_text(
-            text.replace(wall, f"{wall}\n    {inputs}").replace("$(dirname)/", f"{tmp_path}/launch/")
-        )
+        (tmp_path / "nodes.launch.yaml").write_text(nodes.replace(wall, inputs))
+        path = f"$(find-pkg-share haptic_bringup)/launch/include/{include.name}"
+        (tmp_path / "cycle.launch.yaml").write_text(text.replace(path, f"{tmp_path}/nodes.launch.yaml"))
         return graph_of(launched_nodes(load_launch_file(tmp_path / "cycle.launch.yaml"))).edges
 
     back = Edge(source="friction", target="wall", message="haptic_msgs/msg/FrictionState")
     with pytest.raises(HapticError, match="is a cycle: declare one of its edges delayed"):
-        graph("- {name: inputs, value: [friction]}")
-    edges = graph("- {name: inputs, value: [friction]}\n    - {name: delayed_inputs, value: [friction]}")
+        graph("    - {name: inputs, value: [friction]}")
+    edges = graph("    - {name: inputs, value: [friction]}\n    - {name: delayed_inputs, value: [friction]}")
     assert set(edges) - set(experiment.graph) == {replace(back, delayed=True)}
 
 

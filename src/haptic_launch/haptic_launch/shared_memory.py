@@ -1,8 +1,8 @@
 """Shared memory of Fast DDS that a killed process has left.
 
 A participant has a segment "fastrtps_<number>" in /dev/shm, with Fast DDS 3 "fastdds_<number>", and locks the file
-"..._el" beside it as long as it exists. The kernel releases the lock when the process ends, so no process will remove a segment whose file is not
-locked. Segments of ports are shared by all processes; Fast DDS removes them itself.
+"..._el" beside it as long as it exists. The kernel releases the lock when the process ends, so no process will remove a
+segment whose file is not locked. Segments of ports are shared by all processes; Fast DDS removes them itself.
 """
 
 from __future__ import annotations
