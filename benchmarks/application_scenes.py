@@ -46,9 +46,9 @@ class Patch:
 
     Attributes:
         shape: "sphere", "box" or "cylinder".
-        sizes: Radius; sides; radius and length, m.
+        sizes: radius; sides; radius and length, m.
         modulus: Pa; resolution: m.
-        height: Of the body at the start, m; velocity, spin: m/s, rad/s.
+        height: of the body at the start, m; velocity, spin: m/s, rad/s.
     """
 
     shape: str
@@ -165,15 +165,15 @@ class PushedFinger:
     """A deformable FinRay finger, held by its base, whose gripping wall a rod pushes with a constant force.
 
     Attributes:
-        finger: The mesh.
-        elasticity: The material inside; the paper's.
-        place: Of the rod along the finger, m.
-        radius: Of the rod (as in `pusher.urdf`), m.
+        finger: the mesh.
+        elasticity: the material inside; the paper's.
+        place: of the rod along the finger, m.
+        radius: of the rod (as in `pusher.urdf`), m.
         reach: distance from the rod's middle, along the finger, within which vertices can touch it here [m].
-        stiffness: Of a vertex against the rod here, N/m; in Drake the rod has a hydroelastic modulus.
+        stiffness: of a vertex against the rod here, N/m; in Drake the rod has a hydroelastic modulus.
         friction: -.
-        force: Effort limit of the motor that pushes, N.
-        gain: Of its position controller, N/m, and target, m: so far away that it saturates.
+        force: effort limit of the motor that pushes, N.
+        gain: of its position controller, N/m, and target, m: so far away that it saturates.
     """
 
     finger: FinRay = field(default_factory=FinRay)

@@ -29,10 +29,10 @@ class Case:
 
     Attributes:
         words: description of the scene.
-        scene: One of `application_scenes`.
+        scene: one of `application_scenes`.
         period: dt, s.
-        steps: That are timed.
-        approximations: With which it is run.
+        steps: that are timed.
+        approximations: with which it is run.
     """
 
     words: str
@@ -47,9 +47,9 @@ class Application:
     """A table.
 
     Attributes:
-        title: Over it.
-        figures: Names of what the simulations tell beside the time.
-        cases: Its rows.
+        title: over it.
+        figures: names of what the simulations tell beside the time.
+        cases: its rows.
     """
 
     title: str

@@ -44,10 +44,10 @@ class Result:
     """One run.
 
     Attributes:
-        times: Processor time of each step (n,), us.
-        contacts, iterations: Means, late and over the run.
-        residual: Largest of the samples.
-        penetration: Median and maximum, m.
+        times: processor time of each step (n,), us.
+        contacts, iterations: means, late and over the run.
+        residual: largest of the samples.
+        penetration: median and maximum, m.
         memory: MB.
     """
 

@@ -49,11 +49,11 @@ class Row:
     """One setting of one engine with one scene.
 
     Attributes:
-        cost: Processor time between observations (n,), s.
-        steps: In all.
-        step_times: Of all steps (m,), s; empty if steps choose their lengths.
-        errors: Columns.
-        failure: Why the run ended early; empty if it did not.
+        cost: processor time between observations (n,), s.
+        steps: in all.
+        step_times: of all steps (m,), s; empty if steps choose their lengths.
+        errors: columns.
+        failure: why the run ended early; empty if it did not.
     """
 
     cost: np.ndarray
@@ -68,9 +68,9 @@ class Results:
     """Rows of a family.
 
     Attributes:
-        family: The family.
-        sizes: In the order of the table.
-        rows: By size, engine and words of the setting.
+        family: the family.
+        sizes: in the order of the table.
+        rows: by size, engine and words of the setting.
     """
 
     family: Family
@@ -82,12 +82,12 @@ def measure(engine: str, name: str, size: int, number: int, share: float, limit:
     """Simulates a scene, and returns what it cost and how exact it was.
 
     Args:
-        engine: One of `TITLES`.
-        name: Of the family.
-        size: Of the scene.
-        number: Of the setting.
-        share: Of the family's seconds.
-        limit: Of the processor time, s; the run ends after it.
+        engine: one of `TITLES`.
+        name: of the family.
+        size: of the scene.
+        number: of the setting.
+        share: of the family's seconds.
+        limit: of the processor time, s; the run ends after it.
     """
     family = FAMILIES[name]
     setting = family.settings[engine][number]
@@ -217,8 +217,8 @@ def cells(results: Results, relative: bool = False) -> tuple[list[str], list[lis
     """Head and rows of a family's table.
 
     Args:
-        results: Of the family.
-        relative: Leave out the columns that depend on the machine and its load.
+        results: of the family.
+        relative: leave out the columns that depend on the machine and its load.
     """
     first = next(iter(results.family.settings["ours"])).words
     names = list(dict.fromkeys(name for row in results.rows.values() for name in row.errors))
@@ -255,8 +255,8 @@ def markdown(results: Results, relative: bool) -> str:
     """The table of a family as Markdown; a size stands in its first row alone.
 
     Args:
-        results: Of the family.
-        relative: As of `cells`.
+        results: of the family.
+        relative: as of `cells`.
     """
     head, body = cells(results, relative)
     lines = [f"{results.family.title[0].upper()}{results.family.title[1:]}:", "", row_of(head)]

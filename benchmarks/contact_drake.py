@@ -41,8 +41,8 @@ class DrakeSimulation:
     Args:
         scene: scene to build.
         period: T [s].
-        approximation: Of Drake's discrete contact.
-        corners: Boxes are spheres at their corners.
+        approximation: of Drake's discrete contact.
+        corners: boxes are spheres at their corners.
     """
 
     def __init__(

@@ -21,8 +21,8 @@ class MujocoSimulation:
     Args:
         scene: scene to build.
         period: T [s].
-        contact: Attributes of every geom.
-        options: Attributes of <option>.
+        contact: attributes of every geom.
+        options: attributes of <option>.
     """
 
     def __init__(self, scene: Scene, period: float, contact: dict[str, str], options: dict[str, str]) -> None:

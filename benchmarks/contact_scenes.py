@@ -93,9 +93,9 @@ class Scene:
         """|A (v - v*) - j| over max(|A v|, |j|), each scaled by A^(-1/2): how far forces and motion of a step agree.
 
         Args:
-            before: Twists [v; omega] (n, 6) at the start, axes of the world or of the bodies.
-            after: At the end.
-            impulse: Of the contacts on the centres of mass [f; m] (n, 6), N s, N m s.
+            before: twists [v; omega] (n, 6) at the start, axes of the world or of the bodies.
+            after: at the end.
+            impulse: of the contacts on the centres of mass [f; m] (n, 6), N s, N m s.
             period: s.
         """
         A = np.array([[item.mass] * 3 + list(item.moments) for item in self.items])

@@ -123,9 +123,9 @@ def fitted(toss: Toss, scene: Scene, center: np.ndarray) -> Start:
     """The state at the first sample from all samples before the first touch: a parabola and a constant rate of turning.
 
     Args:
-        toss: Recorded.
-        scene: With gravity.
-        center: Centre of mass in the cube's axes (3,), m.
+        toss: recorded.
+        scene: with gravity.
+        center: centre of mass in the cube's axes (3,), m.
     """
     n = first_touch(toss, scene.half_width)
     if n < 4:

@@ -40,7 +40,7 @@ class DrakeSimulation:
     Args:
         period: dt, s.
         approximation: "lagged", "similar" or "sap".
-        contact: Model of contact.
+        contact: model of contact.
         gravity: m/s^2, downwards.
     """
 
@@ -58,9 +58,9 @@ class DrakeSimulation:
         """Number of the tree of a URDF file, its root fixed to the world.
 
         Args:
-            path: The file.
-            position: Of the root (3,), m.
-            surface: Elements of `surface_elements`, for all its shapes.
+            path: the file.
+            position: of the root (3,), m.
+            surface: elements of `surface_elements`, for all its shapes.
         """
         parser = Parser(plant=self.plant)
         parser.SetAutoRenaming(True)
@@ -130,10 +130,10 @@ def surface(
     Args:
         dissipation: s/m.
         friction: -.
-        stiffness: Of its contacts in points, N/m.
-        relaxation_time: Of SAP, s.
-        modulus: Hydroelastic, Pa; infinite: rigid; None: none.
-        resolution: Of a mesh that Drake makes, m.
+        stiffness: of its contacts in points, N/m.
+        relaxation_time: of SAP, s.
+        modulus: hydroelastic, Pa; infinite: rigid; None: none.
+        resolution: of a mesh that Drake makes, m.
     """
     made = ProximityProperties()
     if modulus is not None:

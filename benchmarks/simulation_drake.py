@@ -49,7 +49,7 @@ class Simulation:
 
     Args:
         scene: scene to build.
-        setting: Options: `approximation` of discrete contact, or `scheme` of integration.
+        setting: options: `approximation` of discrete contact, or `scheme` of integration.
     """
 
     def __init__(self, scene: Scene, setting: Setting) -> None:

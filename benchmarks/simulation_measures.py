@@ -35,10 +35,10 @@ class Observation:
 
     Attributes:
         time: s.
-        position: Of their frames (n, 3), m.
-        orientation: Quaternions (x, y, z, w) (n, 4).
-        velocity: Of the origins of their frames (n, 3), m/s, world.
-        angular_velocity: World (n, 3), rad/s.
+        position: of their frames (n, 3), m.
+        orientation: quaternions (x, y, z, w) (n, 4).
+        velocity: of the origins of their frames (n, 3), m/s, world.
+        angular_velocity: world (n, 3), rad/s.
     """
 
     time: float
@@ -52,14 +52,14 @@ class Motion:
     """Observations of a scene, as arrays over time.
 
     Args:
-        scene: The scene.
-        observations: In the order of time, the first at the start.
+        scene: the scene.
+        observations: in the order of time, the first at the start.
 
     Attributes:
         time: (t,), s.
-        position, orientation, velocity, angular_velocity: As of an observation, with the time first.
+        position, orientation, velocity, angular_velocity: as of an observation, with the time first.
         rotation: (t, n, 3, 3).
-        center, center_velocity: Of mass (t, n, 3), m, m/s.
+        center, center_velocity: of mass (t, n, 3), m, m/s.
     """
 
     def __init__(self, scene: Scene, observations: list[Observation]) -> None:
@@ -206,11 +206,11 @@ def restitution(speed: float, mass: float, stiffness: float, dissipation: float,
     """Coefficient of restitution of a ball that hits the ground, by integration of its equation of motion to 1e-10.
 
     Args:
-        speed: At the impact, m/s.
+        speed: at the impact, m/s.
         mass: kg.
         stiffness: k, N/m.
         dissipation: d of Hunt and Crossley's law, s/m.
-        damping_ratio: Of a linear damper beside the spring, -; the force does not pull.
+        damping_ratio: of a linear damper beside the spring, -; the force does not pull.
     """
     damper = 2.0 * damping_ratio * math.sqrt(stiffness * mass)
 

@@ -30,7 +30,7 @@ class Simulation:
 
     Args:
         scene: scene to build.
-        setting: Options: `contact`, attributes of all geoms; `option`, attributes of <option>; `direct`.
+        setting: options: `contact`, attributes of all geoms; `option`, attributes of <option>; `direct`.
     """
 
     def __init__(self, scene: Scene, setting: Setting) -> None:
@@ -79,9 +79,9 @@ class Simulation:
         """Attributes of a geom.
 
         Args:
-            scene: The scene.
-            setting: The setting.
-            factor: Acceleration of a direct contact over that of a ball on the ground.
+            scene: the scene.
+            setting: the setting.
+            factor: acceleration of a direct contact over that of a ball on the ground.
         """
         c = scene.contact
         surface = {"friction": f"{c.friction!r} 0 0", "condim": "3" if c.friction else "1"}

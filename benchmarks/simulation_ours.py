@@ -17,7 +17,7 @@ class Simulation:
 
     Args:
         scene: scene to build.
-        setting: Options: those of `Simulator`.
+        setting: options: those of `Simulator`.
     """
 
     def __init__(self, scene: Scene, setting: Setting) -> None:

@@ -31,10 +31,10 @@ class Body(Item):
     """A free sphere, box or hull.
 
     Attributes:
-        points: Of a hull in the frame of its principal axes (n, 3), m.
-        principal: Principal moments of a hull (3,), kg m^2.
-        velocity: At the start (3,), m/s, world.
-        friction: Of its surface where engines take the harmonic mean of two (this suite, Drake); None: the scene's.
+        points: of a hull in the frame of its principal axes (n, 3), m.
+        principal: principal moments of a hull (3,), kg m^2.
+        velocity: at the start (3,), m/s, world.
+        friction: of its surface where engines take the harmonic mean of two (this suite, Drake); None: the scene's.
         larger_friction: coefficient for engines that take the larger of two (MuJoCo); None: the scene's.
     """
 
@@ -55,11 +55,11 @@ class Scene(contact_scenes.Scene):
     """Free bodies and trees among half spaces.
 
     Attributes:
-        items: Free bodies.
-        planes: Of the half spaces, a point and the normal each.
-        contact: Combined values of all contacts.
-        trees: Their roots move freely; they touch the half spaces alone.
-        plane_friction, plane_larger_friction: As of `Body`.
+        items: free bodies.
+        planes: of the half spaces, a point and the normal each.
+        contact: combined values of all contacts.
+        trees: their roots move freely; they touch the half spaces alone.
+        plane_friction, plane_larger_friction: as of `Body`.
     """
 
     items: list[Body]  # type: ignore[assignment]
@@ -206,7 +206,7 @@ def bouncing(count: int, dissipation: float = 0.0) -> Scene:
     """Balls that fall by 1 m on the ground, without friction.
 
     Args:
-        count: Number of balls.
+        count: number of balls.
         dissipation: d of Hunt and Crossley's law, s/m.
     """
     side = math.ceil(math.sqrt(count))
@@ -222,8 +222,8 @@ def grid(count: int, elastic: bool) -> Scene:
     They start close to the ground with the speed of a fall of 1 m.
 
     Args:
-        count: Number of balls.
-        elastic: Neither dissipation nor friction.
+        count: number of balls.
+        elastic: neither dissipation nor friction.
     """
     random = np.random.default_rng(SEED)
     side = math.ceil(round(count ** (1.0 / 3.0), 9))
@@ -293,8 +293,8 @@ def principal_hull(
     """The hull of points on a sphere as a uniform solid.
 
     Args:
-        directions: Of the points from the centre (n, 3), of any lengths.
-        radius: Of the sphere, m.
+        directions: of the points from the centre (n, 3), of any lengths.
+        radius: of the sphere, m.
         density: kg/m^3.
 
     Returns:

@@ -21,11 +21,11 @@ class Setting:
     """How an engine simulates a family.
 
     Attributes:
-        words: Its name in the tables.
-        period: Length of all steps, s; None: steps choose their lengths.
-        accuracy: Of steps that choose their lengths, in the engine's own meaning.
-        options: Of the engine.
-        damping_ratio: Of contacts that have a linear damper instead of Hunt and Crossley's law, -.
+        words: its name in the tables.
+        period: length of all steps, s; None: steps choose their lengths.
+        accuracy: of steps that choose their lengths, in the engine's own meaning.
+        options: of the engine.
+        damping_ratio: of contacts that have a linear damper instead of Hunt and Crossley's law, -.
     """
 
     words: str
@@ -40,16 +40,16 @@ class Family:
     """Scenes of one kind.
 
     Attributes:
-        title: Over the table.
-        size: Name of what the sizes count.
-        build: Makes a scene of a size.
-        errors: Makes the columns of errors from a motion and the damping ratio of the setting.
-        sizes: That a run has if no others are given; the first of them in a quick run.
-        seconds: Length of a run, s.
-        sample: Time between observations, a multiple of all periods, s.
-        settings: Of each engine.
-        quick: Share of the length that a quick run has.
-        grows: The time grows with a power of the size.
+        title: over the table.
+        size: name of what the sizes count.
+        build: makes a scene of a size.
+        errors: makes the columns of errors from a motion and the damping ratio of the setting.
+        sizes: that a run has if no others are given; the first of them in a quick run.
+        seconds: length of a run, s.
+        sample: time between observations, a multiple of all periods, s.
+        settings: of each engine.
+        quick: share of the length that a quick run has.
+        grows: the time grows with a power of the size.
     """
 
     title: str
@@ -81,10 +81,10 @@ def mujoco(words: str, period: float, stiff: bool = True, **option: str) -> Sett
     """MuJoCo with its stiffest contact (time constant 2 T, impedance 0.9999), or with its own.
 
     Args:
-        words: Name of the setting.
+        words: name of the setting.
         period: dt, s.
-        stiff: The stiffest contact.
-        **option: Attributes of <option>.
+        stiff: the stiffest contact.
+        **option: attributes of <option>.
     """
     contact = {"solref": f"{2.0 * period!r} 1", "solimp": "0.9999 0.9999 0.001 0.5 2"} if stiff else {}
     return Setting(words, period, options={"contact": contact, "option": option})
@@ -114,8 +114,8 @@ def rigid(period: float, *approximations: str, exact: bool = False) -> Mapping[s
 
     Args:
         period: dt, s.
-        *approximations: Of this suite.
-        exact: A further row of this suite has a solver's tolerance of 1e-8 instead of 1e-5.
+        *approximations: of this suite.
+        exact: a further row of this suite has a solver's tolerance of 1e-8 instead of 1e-5.
     """
     tolerance = Setting("lagged, tolerance 1e-8", period, options={"relative_tolerance": 1e-8})
     return {
@@ -134,9 +134,9 @@ def elastic(ours: tuple[float, ...], cenic: tuple[float, ...], ratio: float = 0.
     """Settings of scenes whose contacts give energy back.
 
     Args:
-        ours: Accuracies of this suite, m.
-        cenic: Of Drake's CENIC.
-        ratio: Damping ratio of MuJoCo's contacts.
+        ours: accuracies of this suite, m.
+        cenic: of Drake's CENIC.
+        ratio: damping ratio of MuJoCo's contacts.
     """
     return {
         "ours": (*controlled(*ours), Setting("lagged, 1 ms", 1e-3)),

@@ -24,17 +24,17 @@ class Link:
     """A rigid link and the joint that moves it; the root has none.
 
     Attributes:
-        name: Unique in the tree.
+        name: unique in the tree.
         mass: kg.
-        center: Centre of mass in the link's frame (3,), m.
-        moments: Principal moments of inertia (3,), along the link's axes, kg m^2.
-        spheres: Centres in the link's frame (n, 3), m.
-        radius: Of all these spheres, m.
-        parent: Number of the link that carries the joint.
-        origin: Of the joint in the parent's frame (3,), m.
-        axis: Of the joint (3,), a unit vector.
-        angle: Of the joint at the start, rad.
-        speed: Of the joint at the start, rad/s.
+        center: centre of mass in the link's frame (3,), m.
+        moments: principal moments of inertia (3,), along the link's axes, kg m^2.
+        spheres: centres in the link's frame (n, 3), m.
+        radius: of all these spheres, m.
+        parent: number of the link that carries the joint.
+        origin: of the joint in the parent's frame (3,), m.
+        axis: of the joint (3,), a unit vector.
+        angle: of the joint at the start, rad.
+        speed: of the joint at the start, rad/s.
     """
 
     name: str
@@ -60,13 +60,13 @@ class Tree:
     """A tree of links with a free root.
 
     Attributes:
-        name: Unique in the scene.
-        links: The root first, parents before children.
-        position: Of the root at the start (3,), m; its orientation is that of the world.
-        stiffness: Of PD controllers that hold the angles of the start, N m/rad; 0: no motors.
-        damping: Of these, N m s/rad.
-        armature: Inertia of the motors' rotors as the joints see them, kg m^2.
-        joint_damping: Of the joints themselves, N m s/rad.
+        name: unique in the scene.
+        links: the root first, parents before children.
+        position: of the root at the start (3,), m; its orientation is that of the world.
+        stiffness: of PD controllers that hold the angles of the start, N m/rad; 0: no motors.
+        damping: of these, N m s/rad.
+        armature: inertia of the motors' rotors as the joints see them, kg m^2.
+        joint_damping: of the joints themselves, N m s/rad.
     """
 
     name: str
@@ -140,8 +140,8 @@ def jointed(parents: list[int], spread: list[float]) -> Tree:
     """Rods that begin at the far ends of others, in free fall above the floor with moving joints.
 
     Args:
-        parents: Numbers of the links that carry the joints, from the first joint on.
-        spread: Angles at the start about the vertical, which the joints with horizontal axes do not have, rad.
+        parents: numbers of the links that carry the joints, from the first joint on.
+        spread: angles at the start about the vertical, which the joints with horizontal axes do not have, rad.
     """
     random = np.random.default_rng(SEED)
     axes = np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])
@@ -182,8 +182,8 @@ def quadruped(name: str, place: np.ndarray) -> Tree:
     """A robot of 16 kg on four legs of three joints each, which stands on its spherical feet.
 
     Args:
-        name: Unique in the scene.
-        place: On the floor (2,), m.
+        name: unique in the scene.
+        place: on the floor (2,), m.
     """
     size = np.array([0.5, 0.25, 0.12])
     links = [Link("trunk", 10.0, np.zeros(3), 10.0 / 12.0 * ((size**2).sum() - size**2))]

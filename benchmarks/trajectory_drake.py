@@ -56,9 +56,9 @@ class DrakePush(DrakeSimulation):
         """Derivatives of v after a step by v and inputs (9, 9 + 3), in this suite's order; those by q are made, too.
 
         Args:
-            x: State (19,) of :class:`~convex_contact.control.actuated_world.ActuatedWorld`: joints, position,
+            x: state (19,) of :class:`~convex_contact.control.actuated_world.ActuatedWorld`: joints, position,
                 quaternion (x, y, z, w); joints' velocities, velocity, angular velocity.
-            u: Efforts (3,), N m.
+            u: efforts (3,), N m.
         """
         q, v = x[:10], x[10:]
         there = np.concatenate([q[:3], np.roll(q[6:], 1), q[3:6], v[:3], v[6:], v[3:6], u])

@@ -11,9 +11,9 @@ def altered(numbers: Any, path: Sequence[Any], value: Any) -> Any:
     """A copy of nested numbers in which one is another value.
 
     Args:
-        numbers: Dataclasses, named tuples, mappings and sequences in each other.
-        path: Names of fields, keys and indices that lead to the number.
-        value: The other value.
+        numbers: dataclasses, named tuples, mappings and sequences in each other.
+        path: names of fields, keys and indices that lead to the number.
+        value: the other value.
     """
     if not path:
         return value

@@ -22,7 +22,7 @@ def friction_force(
     """Force and moment (6,) of the elements, and whether all of them stick.
 
     Args:
-        elements: Rows of the tool's twist, and the law on them.
+        elements: rows of the tool's twist, and the law on them.
         velocity: v* in the free coordinates (k,).
         mobility: (k, 6).
         twist: (6, k).

@@ -29,10 +29,10 @@ def mujoco_facts(path: Path, *, duration: float = 0.0, period: float = 1e-3, sti
     """The facts of MuJoCo, in the first keyframe of the file.
 
     Args:
-        path: Of the file.
-        duration: Of the motion, s.
-        period: Of the steps of the motion, s.
-        stiff: Use the implicit method instead of that of Runge and Kutta.
+        path: of the file.
+        duration: of the motion, s.
+        period: of the steps of the motion, s.
+        stiff: use the implicit method instead of that of Runge and Kutta.
     """
     import mujoco
 
@@ -76,10 +76,10 @@ def suite_facts(world: World, joints: list[tuple[str, str]], *, duration: float 
     """The facts of the suite, of the bodies that it has.
 
     Args:
-        world: Of the same file.
-        joints: Names and kinds, as of :func:`mujoco_facts`.
-        duration: Of the motion, s; the positions are extrapolated from two step lengths.
-        period: Of its steps, s.
+        world: of the same file.
+        joints: names and kinds, as of :func:`mujoco_facts`.
+        duration: of the motion, s; the positions are extrapolated from two step lengths.
+        period: of its steps, s.
     """
     simulator = Simulator(world, period=period)
     d = simulator.dynamics

@@ -178,10 +178,10 @@ def check(
 
     Args:
         scene: scene that moves.
-        tolerance: Relative error; a central difference has the errors h^2 x''' / 6 and eps |x| / h.
-        h: Step.
-        least: Size of a sensitivity below which its error is taken absolutely: rounding, 1e-13 over h.
-        skip: Kinds of parameters that are left out.
+        tolerance: relative error; a central difference has the errors h^2 x''' / 6 and eps |x| / h.
+        h: step.
+        least: size of a sensitivity below which its error is taken absolutely: rounding, 1e-13 over h.
+        skip: kinds of parameters that are left out.
         moves: number of parameters that must change the motion.
     """
     random = np.random.default_rng(5)

@@ -25,7 +25,7 @@ def kept(made: graph.Graph, *, measured: bool = False) -> tuple[int, int]:
     """Blocks of memory and objects with references that 1000 ticks of device and renderers leave behind.
 
     Args:
-        made: At its start.
+        made: at its start.
         measured: whether the graph's own records of each tick count, too.
     """
     reading = made.restart()

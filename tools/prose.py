@@ -3,7 +3,8 @@
     ./haptics exec python tools/prose.py [PATH ...]
 
 Rules for every text: a sentence has at most 35 words; standard terms replace private words (`PRIVATE`); the description
-of an argument or attribute does not begin with a word of `FRAGMENTS`, which leaves it without a subject.
+of an argument or attribute does not begin with a word of `FRAGMENTS`, which leaves it without a subject, and begins
+with a small letter unless that is a name or a symbol.
 Rules for the code that users read (`READ`): the docstring of a function begins with its verb; that of a class or
 property, and the comment `#: ...` of a field or constant, not with a word of `FRAGMENTS`; no name has a word of
 `PRIVATE_NAMES`.
@@ -35,6 +36,14 @@ PRIVATE = {
 }
 #: first words of a description that has no subject
 FRAGMENTS = {"what", "who", "whose", "how", "where", "which", "likewise", "theirs"}
+#: words that begin with a capital letter wherever they stand; words with another capital or a digit do, too
+CAPITAL = {
+    "Cartesian", "Castro", "Chromium", "Cholesky", "Coulomb", "Dahl", "Dask", "Delassus", "Docker", "Drake", "English",
+    "Euler", "False", "Fast", "Faulring", "Fc", "Fig", "Fourier", "Fs", "Gauss", "Hertz", "Hessian", "Hunt", "Hz",
+    "Jacobian", "Jacobians", "Kalman", "Karnopp", "Kelvin", "Kikuuwe", "Lagged", "Lagrange", "Linux", "Lyapunov",
+    "Markdown", "Newton", "None", "Numba", "Nyquist", "Pa", "Phi", "Pinocchio", "Poisson", "Python", "Similar",
+    "Stribeck", "Table", "True", "Ts", "Unix", "Wang", "Young",
+}  # fmt: skip
 #: words of a name (separated by underscores), and the standard term
 PRIVATE_NAMES = {
     "bear": "carry a force, project",
@@ -161,8 +170,11 @@ def findings(text: Text) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.text.splitlines() if text.fields else (), text.line):
         if re.fullmatch(r" *\w+:", line) or not line.strip():
             inside = _SECTION.match(line) is not None
-        elif inside and (field := _FIELD.match(line)) and field[2].lower() in FRAGMENTS:
-            yield number, f"field without subject: {field[0].strip()} ..."
+        elif inside and (field := _FIELD.match(line)):
+            if field[2].lower() in FRAGMENTS:
+                yield number, f"field without subject: {field[0].strip()} ..."
+            if re.fullmatch("[A-Z][a-z]+", field[2]) and field[2] not in CAPITAL:
+                yield number, f"field with a capital letter: {field[0].strip()} ..."
 
 
 def findings_of_code(source: str) -> Iterator[tuple[int, str]]:

@@ -83,11 +83,11 @@ class Place:
     """A place of a file and its alteration.
 
     Attributes:
-        file: Path below the root.
-        function: Name of the function, with the enclosing functions and classes.
-        line: Line in the file.
-        start: First byte in the file.
-        old, new: Texts before and after the alteration.
+        file: path below the root.
+        function: name of the function, with the enclosing functions and classes.
+        line: line in the file.
+        start: first byte in the file.
+        old, new: texts before and after the alteration.
     """
 
     file: str

@@ -51,10 +51,10 @@ def walker(folder: Path, motors: bool = True, balls: int = 0, speed: float = np.
     """A walker that falls on the floor; its motors pull one leg against its limits and move the other one.
 
     Args:
-        folder: For the file of the robot.
-        motors: Give the joints motors.
-        balls: Number of free bodies that fall on it.
-        speed: Velocity limit of the motors, rad/s.
+        folder: for the file of the robot.
+        motors: give the joints motors.
+        balls: number of free bodies that fall on it.
+        speed: velocity limit of the motors, rad/s.
     """
     path = folder / "walker.urdf"
     path.write_text(walker_urdf())

@@ -121,11 +121,11 @@ class Bag:
         """Aligns topics of a device at their common ticks.
 
         Args:
-            namespace: Namespace of the device, for example ``/joystick``.
-            *topics: Names below the namespace, for example ``device_state`` and ``friction/state``.
-            least: Smallest accepted number of common ticks.
-            shift: Number of ticks by topic that is added to its ticks, for an answer that acts later.
-            keep: Mask (bool) by topic of the messages that count.
+            namespace: namespace of the device, for example ``/joystick``.
+            *topics: names below the namespace, for example ``device_state`` and ``friction/state``.
+            least: smallest accepted number of common ticks.
+            shift: number of ticks by topic that is added to its ticks, for an answer that acts later.
+            keep: mask (bool) by topic of the messages that count.
 
         Raises:
             HapticError: A topic was not recorded, or there are too few common ticks.

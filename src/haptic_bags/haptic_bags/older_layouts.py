@@ -27,7 +27,7 @@ def upgraded(event: Any, types: Typestore) -> Any:
 
     Args:
         event: TickEvent as rosbags reads it with the bag's own definition of the type.
-        types: Store with the present definitions.
+        types: store with the present definitions.
 
     Raises:
         InputError: The detail is not a JSON object.

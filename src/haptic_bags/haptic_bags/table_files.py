@@ -29,7 +29,7 @@ def required(purpose: str) -> Iterator[None]:
     """Converts a failed import inside the context to an error that names the missing package.
 
     Args:
-        purpose: Subject of the error, as "a MAT file".
+        purpose: subject of the error, as "a MAT file".
 
     Raises:
         BagError: An import inside the context finds no module.
@@ -83,9 +83,9 @@ def write_mat(
     """Writes a MAT file (version 5): a struct for each topic, and the structs `topics` and `units`.
 
     Args:
-        topics: Columns by topic.
-        units: Units of the components by topic and field; a single one holds for all.
-        path: Path of the file.
+        topics: columns by topic.
+        units: units of the components by topic and field; a single one holds for all.
+        path: path of the file.
     """
     with required("a MAT file"):
         from scipy.io import savemat

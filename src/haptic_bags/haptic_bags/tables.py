@@ -36,7 +36,7 @@ def read(path: str | Path) -> Run:
     """Reads a run.
 
     Args:
-        path: Folder of a run with one bag, a bag, or an MCAP file in a bag.
+        path: folder of a run with one bag, a bag, or an MCAP file in a bag.
 
     Raises:
         BagError: There is no readable bag, or there are several.
@@ -49,7 +49,7 @@ class Run:
     """A recorded run; `read` makes one.
 
     Attributes:
-        bag: Bag of the run, with the parameters of the nodes.
+        bag: bag of the run, with the parameters of the nodes.
     """
 
     def __init__(self, bag: Bag) -> None:
@@ -92,7 +92,7 @@ class Run:
         """Converts topics to a data frame.
 
         Args:
-            *topics: One topic: all its messages, columns `field` or `field[0]`, by tick if it has one. None or
+            *topics: one topic: all its messages, columns `field` or `field[0]`, by tick if it has one. None or
                 several topics: their common ticks, columns `topic.field` or `topic.field[0]`. If several nodes answer
                 a tick, the source follows the topic: `/joystick/device_command[friction]`.
 
@@ -138,7 +138,7 @@ class Run:
         """Converts topics to a dataset of their common ticks.
 
         Args:
-            *topics: Names of topics; all topics with ticks if none is given.
+            *topics: names of topics; all topics with ticks if none is given.
 
         Returns:
             Variables `topic.field` with the dimension `tick`, and `topic.field component` for fields with several.
@@ -171,10 +171,10 @@ class Run:
         """Writes topics to a file. An existing file is replaced; it stays as it is if an error occurs.
 
         Args:
-            path: Path whose suffix is the format. CSV and Parquet contain the table of `data_frame`. MAT contains a
+            path: path whose suffix is the format. CSV and Parquet contain the table of `data_frame`. MAT contains a
                 struct for each topic with all its messages, without alignment: numbers (n, components), texts and
                 lists of unequal length as cells. It also has the structs `units` and `topics` (original names).
-            topics: Names of topics, as for `data_frame`; all if none is given.
+            topics: names of topics, as for `data_frame`; all if none is given.
 
         Returns:
             Reason by topic or column that is not in the file.

@@ -39,7 +39,7 @@ class Ticks(Mapping[str, Rows]):
     In realtime a node may miss a tick, so the ticks need not be contiguous.
 
     Attributes:
-        tick: Numbers of the ticks, ascending, shape (n,).
+        tick: numbers of the ticks, ascending, shape (n,).
     """
 
     def __init__(self, tick: np.ndarray, topics: Mapping[str, Rows]) -> None:
@@ -58,11 +58,11 @@ class Ticks(Mapping[str, Rows]):
         """Finds the common ticks; the arguments are those of `haptic_bags.bags.Bag.ticks`.
 
         Args:
-            path: Path of the bag, for errors.
-            topics: Columns by name of the topic.
-            least: Smallest accepted number of common ticks.
-            shift: Number of ticks by topic that is added to its ticks.
-            keep: Mask (bool) by topic of the messages that count.
+            path: path of the bag, for errors.
+            topics: columns by name of the topic.
+            least: smallest accepted number of common ticks.
+            shift: number of ticks by topic that is added to its ticks.
+            keep: mask (bool) by topic of the messages that count.
 
         Raises:
             HapticError: There are too few common ticks.

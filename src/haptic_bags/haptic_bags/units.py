@@ -16,7 +16,7 @@ def units_of(kind: str) -> dict[str, tuple[str, ...]]:
     """Finds the units of a message's fields.
 
     Args:
-        kind: Message type, as haptic_msgs/msg/DeviceState.
+        kind: message type, as haptic_msgs/msg/DeviceState.
 
     Returns:
         Unit of each component by field, as "m/s", "rad or m" or "-"; a single entry holds for all components. A field

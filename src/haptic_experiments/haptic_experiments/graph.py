@@ -135,10 +135,10 @@ class Graph:
         """Runs from the start.
 
         Args:
-            ticks: Number of ticks; None: as many as the nodes would run.
-            topics: Topics that are kept, named as in a bag, as "contact/planes"; None: the states of device and nodes.
-            observe: Called in every tick after the answers, before the device advances.
-            raise_on_stop: A safe stop of the device ends the run; else the graph goes on, as the nodes do.
+            ticks: number of ticks; None: as many as the nodes would run.
+            topics: topics that are kept, named as in a bag, as "contact/planes"; None: the states of device and nodes.
+            observe: called in every tick after the answers, before the device advances.
+            raise_on_stop: a safe stop of the device ends the run; else the graph goes on, as the nodes do.
 
         Raises:
             HapticError: The run has no end.
@@ -208,8 +208,8 @@ def build(experiment: str | Path, arguments: Mapping[str, str] | None = None) ->
     """Makes device and renderers that an experiment's launch file describes.
 
     Args:
-        experiment: Name of an experiment, or path of a launch file.
-        arguments: Arguments of the launch file.
+        experiment: name of an experiment, or path of a launch file.
+        arguments: arguments of the launch file.
 
     Raises:
         HapticError: The launch file, or a parameter of a node, is refused.
@@ -255,12 +255,12 @@ def of_nodes(
     """Makes the graph of nodes with their parameters.
 
     Args:
-        nodes: Device and rendering nodes.
-        only: Names of the rendering nodes that take part; default: all. Inputs from others are left out.
-        changes: Parameters that replace those of the nodes.
-        phases: First and last phase of the hand's plan that are played, by name; empty: the plan's ends.
-        lag, filters: Attributes of the `Graph`.
-        steps: Functions that make a step of a node's parameters in place of its executable's, by name of the node.
+        nodes: device and rendering nodes.
+        only: names of the rendering nodes that take part; default: all. Inputs from others are left out.
+        changes: parameters that replace those of the nodes.
+        phases: first and last phase of the hand's plan that are played, by name; empty: the plan's ends.
+        lag, filters: attributes of the `Graph`.
+        steps: functions that make a step of a node's parameters in place of its executable's, by name of the node.
 
     Raises:
         HapticError: A parameter is refused, or the nodes make no graph.
@@ -301,8 +301,8 @@ def make_device(values: Mapping[str, Any], phases: tuple[str, str] = ("", "")) -
     """Makes a configured device of the parameters of the device node.
 
     Args:
-        values: All parameters.
-        phases: First and last phase of the hand's plan that are played, by name; empty: the plan's ends.
+        values: all parameters.
+        phases: first and last phase of the hand's plan that are played, by name; empty: the plan's ends.
 
     Raises:
         HapticError: The device is a real one.
@@ -333,9 +333,9 @@ def run(experiment: str | Path, arguments: Mapping[str, str] | None = None, *, t
     """Runs an experiment in one process.
 
     Args:
-        experiment: Name of an experiment, or path of a launch file.
-        arguments: Arguments of the launch file.
-        ticks: Number of ticks; None: as many as the nodes would run.
+        experiment: name of an experiment, or path of a launch file.
+        arguments: arguments of the launch file.
+        ticks: number of ticks; None: as many as the nodes would run.
 
     Raises:
         HapticError: The launch file, or a parameter of a node, is refused; or the run has no end.

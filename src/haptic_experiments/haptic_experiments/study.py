@@ -212,11 +212,11 @@ def compute(
     """Runs the tasks whose results are not in the folder yet.
 
     Args:
-        tasks: Tasks by name; names are file names.
-        folder: Folder of the results; it is made if missing.
-        workers: Number of processes on this machine; one for each core if not given.
-        scheduler: Address of a Dask scheduler whose workers have the suite installed.
-        progress: Function that is called with the number of finished and of all tasks.
+        tasks: tasks by name; names are file names.
+        folder: folder of the results; it is made if missing.
+        workers: number of processes on this machine; one for each core if not given.
+        scheduler: address of a Dask scheduler whose workers have the suite installed.
+        progress: function that is called with the number of finished and of all tasks.
 
     Raises:
         HapticError: A task failed; the message has its name. Finished results stay.
@@ -284,12 +284,12 @@ def run_study(
     """Runs a study with name:=value arguments, or goes on with the run of the same ones that was interrupted.
 
     Args:
-        name: Name of the study.
-        words: Its arguments, name:=value.
-        console: Console for progress and tables.
-        workers: Number of processes, see `compute`.
-        scheduler: Address of a Dask scheduler, see `compute`.
-        fresh: The run begins anew in any case.
+        name: name of the study.
+        words: its arguments, name:=value.
+        console: console for progress and tables.
+        workers: number of processes, see `compute`.
+        scheduler: address of a Dask scheduler, see `compute`.
+        fresh: the run begins anew in any case.
 
     Returns:
         0; 130 after Ctrl-C or SIGTERM.

@@ -35,11 +35,11 @@ def write(made: StudyReport, about: Any, settings: BaseModel, name: str, directo
     """Writes metrics.json, the figures and report.html.
 
     Args:
-        made: Report of the study.
-        about: The study, with a title, a paper and a summary.
-        settings: Arguments of the study.
-        name: Name of the study.
-        directory: Directory of the run.
+        made: report of the study.
+        about: the study, with a title, a paper and a summary.
+        settings: arguments of the study.
+        name: name of the study.
+        directory: directory of the run.
     """
     claims = [{"claim": c.text, "measured": c.measured, "shown": c.shown} for c in made.claims]
     document = plain({"study": name, "claims": claims, **made.metrics})

@@ -15,7 +15,7 @@ def cache_folder(package: str) -> Path:
     to it, it is a temporary folder of this process.
 
     Args:
-        package: Name of the package.
+        package: name of the package.
     """
     named = os.environ.get(f"{package.upper()}_CACHE_DIR")
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")

@@ -9,8 +9,8 @@ def spectrum_without_trend(signal: np.ndarray, period: float) -> tuple[np.ndarra
     """Computes the lines of a vector without its linear trend, with Hann's window.
 
     Args:
-        signal: Vectors in any unit, shape (n, k).
-        period: Time between two of them [s].
+        signal: vectors in any unit, shape (n, k).
+        period: time between two of them [s].
 
     Returns:
         Frequencies [Hz] and amplitudes of the vector in its unit, shape (n // 2 + 1,) each.

@@ -94,8 +94,8 @@ class CheckedClaim:
     """A claim of a report, and the alteration that fails it.
 
     Attributes:
-        claim: Claim about the unaltered recording.
-        failed_by: First alteration under which the claim is not shown; empty: none was found.
+        claim: claim about the unaltered recording.
+        failed_by: first alteration under which the claim is not shown; empty: none was found.
     """
 
     claim: Claim
@@ -108,10 +108,10 @@ def check_claims(
     """Finds for each claim of a report the first alteration that fails it.
 
     Args:
-        analyse: Function of an experiment's module that makes the report.
-        bags: Recordings by variant.
-        without: Words of claims that are not checked, such as those on computing times.
-        only: Alterations to make, see `alteration`; default: all.
+        analyse: function of an experiment's module that makes the report.
+        bags: recordings by variant.
+        without: words of claims that are not checked, such as those on computing times.
+        only: alterations to make, see `alteration`; default: all.
 
     Raises:
         HapticError: This recording has no such alteration.
@@ -159,8 +159,8 @@ def alterations(bags: dict[str, Bag], columns: Sequence[tuple[str, str]]) -> Ite
     All variants are altered together first, then each of several variants alone; at last two variants are exchanged.
 
     Args:
-        bags: Recordings by variant.
-        columns: Topic and name of the columns to alter, each alone and all of a topic together.
+        bags: recordings by variant.
+        columns: topic and name of the columns to alter, each alone and all of a topic together.
     """
     topics = sorted({topic for topic, _ in columns})
     parts = [((topic, name), f"{name} of {topic.lstrip('/')}") for topic, name in columns]
@@ -190,7 +190,7 @@ def alteration(bags: dict[str, Bag], words: str) -> dict[str, Bag]:
     """Alters one column or parameter in all variants of a recording.
 
     Args:
-        bags: Recordings by variant.
+        bags: recordings by variant.
         words: "COLUMN of TOPIC HOW" or "PARAMETER of NODE HOW", such as "stiffness of friction ten times as large".
             An entry "name=value" of a parameter counts as a parameter.
 
@@ -270,10 +270,10 @@ def with_parameters(bag: Bag, source: str, change: Callable[[np.ndarray], np.nda
     """Returns a copy of the bag with the numbers, and lists of numbers, among a node's parameters altered.
 
     Args:
-        bag: Recording.
-        source: Name of the node.
-        change: Alteration of the numbers.
-        name: Name of the only parameter, or entry "name=value" of a parameter, to alter; default: all parameters.
+        bag: recording.
+        source: name of the node.
+        change: alteration of the numbers.
+        name: name of the only parameter, or entry "name=value" of a parameter, to alter; default: all parameters.
     """
     made = copy.copy(bag)
     made.events = [_altered(event, change, name) if event.source == source else event for event in bag.events]

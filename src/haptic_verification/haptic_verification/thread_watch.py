@@ -51,9 +51,9 @@ class ThreadWatch:
     """Samples, in its own thread, all threads that some processes have when it is created.
 
     Args:
-        pids: Process ids by name.
-        rate: Samples per second [Hz]; fewer if the machine is slower.
-        size: Number of samples that are kept.
+        pids: process ids by name.
+        rate: samples per second [Hz]; fewer if the machine is slower.
+        size: number of samples that are kept.
     """
 
     def __init__(self, pids: Mapping[str, int], *, rate: float = 1000.0, size: int = 4000) -> None:
@@ -115,7 +115,7 @@ class ThreadWatch:
         """Describes the sampling intervals of the last time, and then the hindrances of the threads, longest first.
 
         Args:
-            last: Length of that time [s].
+            last: length of that time [s].
         """
         count = self._count
         order = np.arange(max(0, count - len(self._stamps) + 1), count) % len(self._stamps)
@@ -145,10 +145,10 @@ def hindrances(names: list[str], stamps: np.ndarray, states: np.ndarray, on_core
     """Finds the longest time of each thread in each state of `STATES`.
 
     Args:
-        names: Names of the m threads.
-        stamps: Times of the samples [s], shape (n,).
-        states: Letters of the kernel, shape (n, m).
-        on_core: Time for which each thread has run [s], shape (n, m).
+        names: names of the m threads.
+        stamps: times of the samples [s], shape (n,).
+        states: letters of the kernel, shape (n, m).
+        on_core: time for which each thread has run [s], shape (n, m).
 
     Returns:
         Hindrances, the longest first; sleeping threads, which have no work, are left out.

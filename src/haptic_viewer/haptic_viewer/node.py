@@ -336,9 +336,9 @@ class Viewer(Node):
         """Shows a message as a frame does: its plots, the forces and the line of the clock.
 
         Args:
-            topic: Absolute name of the topic.
-            kind: Type of the message, one of `plots.SIGNALS`.
-            message: Message to show; if it cannot be shown, it counts as a rejection.
+            topic: absolute name of the topic.
+            kind: type of the message, one of `plots.SIGNALS`.
+            message: message to show; if it cannot be shown, it counts as a rejection.
         """
         self._picture.show(topic, kind, message)
         self._show_clock()

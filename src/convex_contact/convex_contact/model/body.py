@@ -138,16 +138,16 @@ class Body:
     """A rigid body.
 
     Attributes:
-        name: Unique in its world.
+        name: unique in its world.
         kind: "free"; "fixed"; "prescribed" (moves as commanded); "link" (of an articulated tree).
         geometries: shapes for contact.
         placement: pose of the body's frame in the world at the start (links: ignored).
         mass: kg (free bodies).
-        center: Centre of mass (3,) in the body's frame, m.
+        center: centre of mass (3,) in the body's frame, m.
         inertia: (3, 3), about the centre of mass, along the body's axes, kg m^2.
-        velocity: Of the frame's origin at the start (3,), m/s.
-        angular_velocity: At the start (3,), rad/s, world.
-        motion: Twist of a prescribed body as a function of time; None: set by the user before each step.
+        velocity: of the frame's origin at the start (3,), m/s.
+        angular_velocity: at the start (3,), rad/s, world.
+        motion: twist of a prescribed body as a function of time; None: set by the user before each step.
         tree: number of the articulated tree in :attr:`World.trees` (links).
         link: number of the link in the tree (links).
         spring_stiffness: of a spring from the frame's origin to its placement [N/m] (free bodies).
@@ -183,7 +183,7 @@ class KinematicTree:
     """An articulated tree, or a deformable body, with its state at the start.
 
     Attributes:
-        name: Unique in its world.
+        name: unique in its world.
         model: kinematics and dynamics: an `ArticulatedTree`, or a `deformable.DeformableTree` with the same methods.
         q: coordinates at the start (nq,).
         v: velocities at the start (nv,).

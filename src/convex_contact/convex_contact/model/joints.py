@@ -155,14 +155,14 @@ class JointActuator:
     values at its start.
 
     Attributes:
-        tree: Number of the tree.
-        joint: Name of the joint, one of one coordinate.
+        tree: number of the tree.
+        joint: name of the joint, one of one coordinate.
         proportional_gain: kp, N/m or N m/rad, not negative.
         derivative_gain: kd, N s/m or N m s/rad, not negative; not both zero.
         target_position: q_d, m or rad.
         target_velocity: v_d, m/s or rad/s.
         feedforward: u_0, N or N m.
-        effort_limit: Largest |u|, N or N m, above 0; may be inf.
+        effort_limit: largest |u|, N or N m, above 0; may be inf.
         velocity_limit: beyond this |v| (m/s or rad/s, above 0) the motor brakes with up to its effort limit; below, it
             has no effect. If it is inf when a simulator is made, the simulator has no such limit.
 
@@ -266,9 +266,9 @@ class JointCoupler:
     """q = ratio q_other + offset: a gear, a belt, a rack that moves two fingers.
 
     Attributes:
-        tree: Number of the tree.
-        joint: Name of a joint of one coordinate.
-        other: Name of another of the same tree.
+        tree: number of the tree.
+        joint: name of a joint of one coordinate.
+        other: name of another of the same tree.
         ratio: -, or m/rad, rad/m; not 0.
         offset: m or rad.
 
@@ -321,8 +321,8 @@ class JointFriction:
     beta^2/(4 pi^2) = 2.5e-4 of the speed that its load would give it in a step without friction.
 
     Attributes:
-        tree: Number of the tree.
-        joint: Name of a joint of one velocity.
+        tree: number of the tree.
+        joint: name of a joint of one velocity.
         friction: F, N or N m, not negative.
 
     Examples:
@@ -365,7 +365,7 @@ class SpeedLimit:
     """One side of the velocity limit of a motor, as a row of its own (`write_speed_row`); made by the simulator.
 
     Attributes:
-        motor: The motor.
+        motor: the motor.
         sign: 1 for V, -1 for -V.
     """
 

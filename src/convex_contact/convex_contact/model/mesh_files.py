@@ -36,7 +36,7 @@ class MeshFile:
 
     Attributes:
         vertices: (n, 3), in the file's units.
-        triangles: Numbers of vertices (m, 3); none if they were not asked for.
+        triangles: numbers of vertices (m, 3); none if they were not asked for.
     """
 
     vertices: np.ndarray
@@ -50,7 +50,7 @@ def read_meshes(paths: Sequence[Path], *, triangles: bool = False) -> list[MeshF
     """Reads the meshes of files; those that have not changed since the last call are not read again.
 
     Args:
-        paths: Of the files.
+        paths: of the files.
         triangles: the triangles are read, too.
 
     Returns:

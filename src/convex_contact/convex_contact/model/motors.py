@@ -40,8 +40,8 @@ class AxesActuator:
     """Base of the motors of joints with three velocities: checks of their numbers, and functions of time.
 
     Attributes:
-        tree: Number of the tree; -1 for a joint between bodies.
-        joint: Name of the joint.
+        tree: number of the tree; -1 for a joint between bodies.
+        joint: name of the joint.
         velocity_limit: limit of the velocity's components, one or three numbers.
     """
 
@@ -77,15 +77,15 @@ class BallActuator(AxesActuator):
     feedforward may be functions of time (s).
 
     Attributes:
-        tree: Number of the tree; -1 for a joint between bodies.
-        joint: Name of the joint.
+        tree: number of the tree; -1 for a joint between bodies.
+        joint: name of the joint.
         proportional_gain: kp, N m/rad, not negative.
         derivative_gain: kd, N m s/rad, not negative; not both zero.
-        target_position: Quaternion (x, y, z, w) of any length, see :class:`~convex_contact.Joint`.
+        target_position: quaternion (x, y, z, w) of any length, see :class:`~convex_contact.Joint`.
         target_velocity: v_d (3,), rad/s, along the axes of the link.
         feedforward: u_0 (3,), N m, likewise.
-        effort_limit: Largest component of the torque, N m, above 0; may be inf.
-        velocity_limit: Limit of each component of the velocity, rad/s, above 0; may be inf. It acts as the one of
+        effort_limit: largest component of the torque, N m, above 0; may be inf.
+        velocity_limit: limit of each component of the velocity, rad/s, above 0; may be inf. It acts as the one of
             :class:`~convex_contact.JointActuator`.
 
     Examples:
@@ -131,9 +131,9 @@ class BallActuator(AxesActuator):
         """Returns numbers b, v^, R, beta, lower, upper of the three rows in a step (6, 3).
 
         Args:
-            rotation: Position of the joint, a rotation matrix (3, 3).
-            time: At the start of the step, s.
-            period: Its length, s.
+            rotation: position of the joint, a rotation matrix (3, 3).
+            time: at the start of the step, s.
+            period: its length, s.
         """
         target = pin.Quaternion(self.at("target_position", time)).normalized().matrix()
         error = pin.log3(rotation.T @ target)
@@ -154,15 +154,15 @@ class PlanarActuator(AxesActuator):
     all; an axis whose gains are zero has no motor. Targets and feedforward may be functions of time (s).
 
     Attributes:
-        tree: Number of the tree.
-        joint: Name of the joint.
+        tree: number of the tree.
+        joint: name of the joint.
         proportional_gain: kp (3,), N/m and N m/rad, not negative.
         derivative_gain: kd (3,), N s/m and N m s/rad, not negative; not all gains zero.
         target_position: x, y, angle (3,), m and rad; the motor rotates the shorter way.
         target_velocity: v_d (3,), rates of x, y, angle, m/s and rad/s.
         feedforward: u_0 (3,), N and N m.
-        effort_limit: Largest force along each axis and torque (3,), N and N m, above 0; may be inf.
-        velocity_limit: Limit of each rate (3,), m/s and rad/s, above 0; may be inf. It acts as the one of
+        effort_limit: largest force along each axis and torque (3,), N and N m, above 0; may be inf.
+        velocity_limit: limit of each rate (3,), m/s and rad/s, above 0; may be inf. It acts as the one of
             :class:`~convex_contact.JointActuator`.
 
     Examples:
@@ -211,8 +211,8 @@ class PlanarActuator(AxesActuator):
 
         Args:
             position: x, y, angle (3,), m and rad.
-            time: At the start of the step, s.
-            period: Its length, s.
+            time: at the start of the step, s.
+            period: its length, s.
         """
         error = self.at("target_position", time) - position
         error[2] = math.remainder(error[2], math.tau)
@@ -236,8 +236,8 @@ class Motor:
     """A motor that acts by rows of its own.
 
     Attributes:
-        law: Its controller.
-        joint: The joint between bodies, a hinge, a slide or a ball; None: a ball or planar joint of a tree.
+        law: its controller.
+        joint: the joint between bodies, a hinge, a slide or a ball; None: a ball or planar joint of a tree.
 
     Examples:
         >>> from convex_contact import Simulator, World
@@ -263,11 +263,11 @@ class StartedMotor:
     """A motor in a simulation.
 
     Args:
-        motor: Its description.
-        d: The world at the start.
+        motor: its description.
+        d: the world at the start.
 
     Attributes:
-        law: A copy of the motor's controller, whose targets and gains can be set.
+        law: a copy of the motor's controller, whose targets and gains can be set.
     """
 
     def __init__(self, motor: Motor, d: WorldDynamics) -> None:

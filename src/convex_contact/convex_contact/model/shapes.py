@@ -24,7 +24,7 @@ class MassProperties:
 
     Attributes:
         mass: kg.
-        center: Centre of mass (3,), m, in the shape's frame.
+        center: centre of mass (3,), m, in the shape's frame.
         inertia: (3, 3), kg m^2, about the centre of mass, along the axes of the shape's frame.
 
     Examples:

@@ -35,7 +35,7 @@ def find_joint(
     A joint between bodies has no short name. If its name is the short name of joints of trees, a warning names them.
 
     Args:
-        d: The world in motion.
+        d: the world in motion.
         laws: returns the joint laws of the simulator, which a reset makes anew.
         controllers: returns the controllers of the simulator, which a reset makes anew.
         name: name as in :meth:`~convex_contact.Simulator.joint`.
@@ -77,13 +77,13 @@ class BodyJointHandle(Joint):
     tree that floats. The other body stays, and so do bodies that other joints hold to the moved one.
 
     Args:
-        dynamics: The world in motion.
+        dynamics: the world in motion.
         laws: returns the joint laws of the simulator and those of its motors, which a reset makes anew.
         controllers: returns the controllers of the simulator, which a reset makes anew.
         name: name of the joint.
 
     Attributes:
-        name: As given.
+        name: as given.
         kind: "hinge", "slide", "distance" or "ball".
 
     Examples:
@@ -172,9 +172,9 @@ class BodyJointHandle(Joint):
         """Puts b, or a, where the joint has a position and a velocity.
 
         Args:
-            where: Beginning of messages.
-            position: Of the joint, a rotation matrix of a ball; None: the body stays, and only its velocity changes.
-            velocity: Of the joint.
+            where: beginning of messages.
+            position: of the joint, a rotation matrix of a ball; None: the body stays, and only its velocity changes.
+            velocity: of the joint.
 
         Raises:
             WorldError: Neither body can be placed; nothing is changed.

@@ -51,9 +51,9 @@ def rms_error(time: np.ndarray, path: np.ndarray, reference_time: np.ndarray, re
     """Computes e_q = sqrt(1/T int |p - p_ref|^2 dt) by trapezoids, m.
 
     Args:
-        time: Of the path (n,), s.
+        time: of the path (n,), s.
         path: p (n, 3), m.
-        reference_time: Of the reference (m,), s.
+        reference_time: of the reference (m,), s.
         reference: p_ref (m, 3), m; it is interpolated at the times of the path.
     """
     other = np.stack([np.interp(time, reference_time, column) for column in reference.T], axis=1)
@@ -73,11 +73,11 @@ def position_errors(
     """Computes the position errors of a body against Lagged at a short time step.
 
     Args:
-        scene: Makes the world for an approximation and a time step, s.
-        body: Name of the body.
-        approximations: Names.
-        reference: Time step of the reference, s.
-        periods: Time steps, s.
+        scene: makes the world for an approximation and a time step, s.
+        body: name of the body.
+        approximations: names.
+        reference: time step of the reference, s.
+        periods: time steps, s.
         duration: s.
 
     Returns:
@@ -97,8 +97,8 @@ def convergence_order(errors: dict[float, float], periods: Sequence[float] | Non
     """Computes the order of convergence: the slope of log(error) over log(time step), by least squares.
 
     Args:
-        errors: By time step.
-        periods: Time steps that count; None: all.
+        errors: by time step.
+        periods: time steps that count; None: all.
     """
     chosen = list(errors) if periods is None else list(periods)
     return float(np.polyfit(np.log(chosen), np.log([errors[p] for p in chosen]), 1)[0])
@@ -108,10 +108,10 @@ def extrapolated(fine: float, coarse: float, period: float, target: float) -> fl
     """Extrapolates a number with an error of first order to a shorter time step.
 
     Args:
-        fine: The number at the time step `period`.
-        coarse: The number at twice that time step.
+        fine: the number at the time step `period`.
+        coarse: the number at twice that time step.
         period: s.
-        target: The shorter time step, s.
+        target: the shorter time step, s.
     """
     return fine - (period - target) / period * (coarse - fine)
 
@@ -121,8 +121,8 @@ class ConvergenceStudy:
     """Position errors of a body over the time step of the simulation.
 
     Attributes:
-        errors: Position errors, m, by approximation and time step, s.
-        orders: Orders of convergence by approximation.
+        errors: position errors, m, by approximation and time step, s.
+        orders: orders of convergence by approximation.
     """
 
     errors: dict[str, dict[float, float]]

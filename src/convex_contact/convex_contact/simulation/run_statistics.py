@@ -49,13 +49,13 @@ def run_statistics(
     """Simulates a world and collects statistics.
 
     Args:
-        world: The description.
+        world: the description.
         period: dt, s.
-        approximation: Name.
+        approximation: name.
         duration: s.
-        settled: Length of the part at the end in which penetration is measured, s.
-        samples: Number of condition numbers.
-        tolerances: Collect the stiction tolerance, too.
+        settled: length of the part at the end in which penetration is measured, s.
+        samples: number of condition numbers.
+        tolerances: collect the stiction tolerance, too.
 
     Raises:
         ConvergenceError: A step did not converge.

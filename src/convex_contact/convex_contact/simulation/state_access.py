@@ -19,8 +19,8 @@ class StateAccess:
     their joints, deformable bodies those of :class:`~convex_contact.model.deformable.DeformableTree`.
 
     Attributes:
-        world: As given.
-        arrays: All arrays; they belong to the library, which may change their names and their order.
+        world: as given.
+        arrays: all arrays; they belong to the library, which may change their names and their order.
     """
 
     world: World

@@ -14,10 +14,10 @@ class SlidingMotion(PathMotion):
     """Force and motion below a frequency, without phase shift; n ticks.
 
     Attributes:
-        force: Measured force h of the hand [N], shape (n, 2).
-        sliding: Flags of the ticks at which the tool slides while the hand leads, shape (n,).
-        straight: Flags of those at which it slides straight on, shape (n,).
-        curved: Flags of those at which it slides round a curve, shape (n,).
+        force: measured force h of the hand [N], shape (n, 2).
+        sliding: flags of the ticks at which the tool slides while the hand leads, shape (n,).
+        straight: flags of those at which it slides straight on, shape (n,).
+        curved: flags of those at which it slides round a curve, shape (n,).
     """
 
     force: np.ndarray
@@ -35,11 +35,11 @@ class Straight:
     """Straight motions: direction of the measured force, and what M a and friction leave of it.
 
     Attributes:
-        samples: Number of samples.
-        median_angle: Median of the angle between measured force and velocity [rad].
+        samples: number of samples.
+        median_angle: median of the angle between measured force and velocity [rad].
         p95_angle: 95th percentile of that angle [rad].
-        mean_force: Mean of the measured force [N].
-        mean_friction: Mean of |h - M a| [N].
+        mean_force: mean of the measured force [N].
+        mean_friction: mean of |h - M a| [N].
         residual_rms: RMS of h - F v/|v| - M a [N].
     """
 
@@ -56,13 +56,13 @@ class Curved:
     """Curves: the force's component towards the inside against M v^2/R.
 
     Attributes:
-        samples: Number of samples.
-        median_slant: Angle of the force to the motion, towards the inside [rad].
-        inward_share: Fraction of the samples with a force towards the inside.
-        mean_inward: Mean force towards the inside [N].
-        mean_expected: Mean of M v^2/R [N].
-        largest_inward: Largest force towards the inside [N].
-        largest_expected: Largest M v^2/R [N].
+        samples: number of samples.
+        median_slant: angle of the force to the motion, towards the inside [rad].
+        inward_share: fraction of the samples with a force towards the inside.
+        mean_inward: mean force towards the inside [N].
+        mean_expected: mean of M v^2/R [N].
+        largest_inward: largest force towards the inside [N].
+        largest_expected: largest M v^2/R [N].
         difference_rms: RMS of the difference between that force and M v^2/R [N].
     """
 

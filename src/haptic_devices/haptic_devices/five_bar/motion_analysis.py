@@ -22,11 +22,11 @@ class PathMotion:
     """Motion in the plane, along its path and across it.
 
     Attributes:
-        acceleration: Acceleration [m/s^2], shape (n, 2).
-        speed: Speed [m/s], shape (n,).
-        along: Unit vector of the velocity, shape (n, 2); zero where nothing moves.
-        inside: Unit vector across it, towards the inside of the path's curve, shape (n, 2).
-        normal: Normal acceleration v^2/R, not negative [m/s^2], shape (n,).
+        acceleration: acceleration [m/s^2], shape (n, 2).
+        speed: speed [m/s], shape (n,).
+        along: unit vector of the velocity, shape (n, 2); zero where nothing moves.
+        inside: unit vector across it, towards the inside of the path's curve, shape (n, 2).
+        normal: normal acceleration v^2/R, not negative [m/s^2], shape (n,).
     """
 
     acceleration: np.ndarray
@@ -57,8 +57,8 @@ def compliant_drift(time: np.ndarray, force: np.ndarray, position: np.ndarray) -
     the drift is d times the length of the rest.
 
     Args:
-        time: Times from the beginning of the rest [s], shape (n,).
-        force: Forces h [N], shape (n, 2).
+        time: times from the beginning of the rest [s], shape (n,).
+        force: forces h [N], shape (n, 2).
         position: True positions [m], shape (n, 2).
     """
     regressors = np.column_stack((np.ones_like(time), time, force - force.mean(axis=0)))
@@ -69,8 +69,8 @@ def coulomb_force_ranges(device: FiveBar, joints: np.ndarray) -> tuple[tuple[flo
     """Computes the ranges of the joints' Coulomb friction at the tool, over 72 directions and some positions.
 
     Args:
-        device: The manipulator.
-        joints: Joint angles [rad], shape (m, 2).
+        device: the manipulator.
+        joints: joint angles [rad], shape (m, 2).
 
     Returns:
         Range of the component along the motion [N], range of the force [N], and largest angle to the motion [rad].

@@ -90,8 +90,8 @@ class ScriptedRun:
         """Reads a bag; the ticks are those that both topics have, since in realtime the node may have missed some.
 
         Args:
-            bag: Bag of a run with a scripted device.
-            node: Name of the node, also the first part of its state's topic.
+            bag: bag of a run with a scripted device.
+            node: name of the node, also the first part of its state's topic.
 
         Raises:
             HapticError: Fewer than two common ticks.
@@ -158,13 +158,13 @@ def alternative_report(
     """Makes the report of a model beside its alternative, runs of the shortest period first.
 
     Args:
-        bags: Bags of a comparison.
-        models: Names of the model and of its alternative's model.
-        measure: Measures a column of a run.
-        claim: Adds the claims, by the cases of the model and of the alternative.
-        draw: Draws some columns of a run.
-        caption: Caption of the figure.
-        **figure: Other arguments of `figure_beside_alternative`.
+        bags: bags of a comparison.
+        models: names of the model and of its alternative's model.
+        measure: measures a column of a run.
+        claim: adds the claims, by the cases of the model and of the alternative.
+        draw: draws some columns of a run.
+        caption: caption of the figure.
+        **figure: other arguments of `figure_beside_alternative`.
     """
     runs = {name: ScriptedRun.from_bag(bag) for name, bag in bags.items()}
     runs = dict(sorted(runs.items(), key=lambda item: item[1].period))
@@ -185,11 +185,11 @@ def eigenvalue_claim(
     """Adds the claim that velocities change from step to step by the factors of a linear map.
 
     Args:
-        claims: Claims to which it is added.
-        text: The claim.
-        factors: Cases with the measured factor and the eigenvalue of the map.
-        agreement: Largest relative difference of the two.
-        missing: Reason why no run shows it, if there are no factors.
+        claims: claims to which it is added.
+        text: the claim.
+        factors: cases with the measured factor and the eigenvalue of the map.
+        agreement: largest relative difference of the two.
+        missing: reason why no run shows it, if there are no factors.
     """
     parts = [f"{c.element.words}: {factor:.4f} per step (eigenvalue {due:.4f})" for c, factor, due in factors]
     met = all(abs(factor / due - 1.0) < agreement for _, factor, due in factors)
@@ -239,12 +239,12 @@ def figure_beside_alternative(
     """Makes a figure with a row for each run: left the columns of a model, right those of its alternative.
 
     Args:
-        runs: Runs of a comparison.
-        original: Name of the model.
-        alternative: Name of the alternative's model.
-        draw: Draws some columns of a run.
-        figure_part: Letter of the alternative in Fig. 12 of the paper.
-        height: Height of a row [inch].
+        runs: runs of a comparison.
+        original: name of the model.
+        alternative: name of the alternative's model.
+        draw: draws some columns of a run.
+        figure_part: letter of the alternative in Fig. 12 of the paper.
+        height: height of a row [inch].
     """
     figure = Figure(figsize=(11, height * len(runs)), layout="constrained")
     for row, run in zip(figure.subplots(len(runs), 2, squeeze=False), runs.values(), strict=True):

@@ -57,8 +57,8 @@ def variation(signal: np.ndarray, part: np.ndarray | slice = slice(None)) -> flo
     """Computes the standard deviation of a signal's (n, k) change from tick to tick, of the worst component.
 
     Args:
-        signal: Signal in any unit, which is that of the result.
-        part: Ticks that count; the result is 0 for fewer than three.
+        signal: signal in any unit, which is that of the result.
+        part: ticks that count; the result is 0 for fewer than three.
     """
     chosen = signal[part]
     return float(np.diff(chosen, axis=0).std(axis=0).max()) if len(chosen) > 2 else 0.0
@@ -75,12 +75,12 @@ def composed_report(
     """Makes the report of runs of several rendering nodes.
 
     Args:
-        bags: Bags of the runs, by name.
-        measure: Measures a run; returns its numbers and its signals.
-        claim: Adds the claims on a run of a name, with its numbers and signals.
-        figure: Draws the signals of all runs by name, and the nodes of the first run.
-        caption: Caption of the figure.
-        sources: Names of the nodes whose parameters are shown.
+        bags: bags of the runs, by name.
+        measure: measures a run; returns its numbers and its signals.
+        claim: adds the claims on a run of a name, with its numbers and signals.
+        figure: draws the signals of all runs by name, and the nodes of the first run.
+        caption: caption of the figure.
+        sources: names of the nodes whose parameters are shown.
     """
     numbers: dict[str, _Numbers] = {}
     signals: dict[str, _T] = {}

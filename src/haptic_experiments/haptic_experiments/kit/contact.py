@@ -221,12 +221,12 @@ def report_of(
     """Makes the report of runs with numbers by run.
 
     Args:
-        runs: Runs by name.
-        measure: Measures a run.
-        claim: Adds the claims on the numbers by run.
-        figure: Draws the figure.
-        caption: Caption of the figure.
-        study: Convergence, whose numbers are metrics too.
+        runs: runs by name.
+        measure: measures a run.
+        claim: adds the claims on the numbers by run.
+        figure: draws the figure.
+        caption: caption of the figure.
+        study: convergence, whose numbers are metrics too.
     """
     numbers = {name: measure(run) for name, run in runs.items()}
     claims = Claims()
@@ -248,13 +248,13 @@ def compared(
     """Adds the claim that numbers are those of an independent implementation.
 
     Args:
-        claims: Claims to which it is added.
-        text: The claim.
-        measured: Numbers by case; None where a run does not have it.
-        expected: Numbers by case.
-        judged: The run is the one that the expected numbers belong to.
-        relative: Allowed difference as a fraction of the expected number.
-        absolute: Allowed difference that is added to it, in the unit of the numbers.
+        claims: claims to which it is added.
+        text: the claim.
+        measured: numbers by case; None where a run does not have it.
+        expected: numbers by case.
+        judged: the run is the one that the expected numbers belong to.
+        relative: allowed difference as a fraction of the expected number.
+        absolute: allowed difference that is added to it, in the unit of the numbers.
     """
     known = {name: value for name, value in measured.items() if name in expected}
     words = "; ".join(
@@ -309,11 +309,11 @@ def curves(
     """Makes a curve over time of each run.
 
     Args:
-        runs: Runs by name.
-        values: Function that gives a run's values (n,).
-        first: Tick from which they are drawn; 1 for contacts, which tick 0 does not have.
-        scale: Factor of the time; 1e3 for milliseconds.
-        **style: Style of all lines.
+        runs: runs by name.
+        values: function that gives a run's values (n,).
+        first: tick from which they are drawn; 1 for contacts, which tick 0 does not have.
+        scale: factor of the time; 1e3 for milliseconds.
+        **style: style of all lines.
     """
     return [
         curve(name, run.approximation, scale * run.time[first:], values(run)[first:], **style)
@@ -325,8 +325,8 @@ def convergence_panel(table: Mapping[str, Mapping[float, float]], title: str) ->
     """Makes a panel of errors over periods with a line of first order.
 
     Args:
-        table: Errors [m] by approximation and period [s].
-        title: Title of the panel.
+        table: errors [m] by approximation and period [s].
+        title: title of the panel.
     """
     lines = [swept(name, name, errors) for name, errors in table.items()]
     periods = np.array(sorted(next(iter(table.values()))))

@@ -199,12 +199,12 @@ def display_report(
     throughout; else the report is a general one.
 
     Args:
-        bags: Bags by name.
-        kind: Class of the experiment's mechanism.
-        measure: Function that returns the numbers of a run.
-        claim: Function that adds the claims about them.
-        draw: Function that draws the figure of a run.
-        caption: Caption of the figure.
+        bags: bags by name.
+        kind: class of the experiment's mechanism.
+        measure: function that returns the numbers of a run.
+        claim: function that adds the claims about them.
+        draw: function that draws the figure of a run.
+        caption: caption of the figure.
     """
     runs = {name: DisplayRun.from_bag(bag) for name, bag in bags.items()}
     if not all(type(run.mechanism) is kind and not run.changed for run in runs.values()):

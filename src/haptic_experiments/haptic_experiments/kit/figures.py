@@ -78,10 +78,10 @@ def panels(
     """Makes a figure of panels, row by row.
 
     Args:
-        *rows: A panel over the whole width, or the panels of a row, which divide it evenly.
-        size: Width and height [inch].
-        left: A panel over the whole height at the left; the rows divide the rest.
-        **layout: Arguments of matplotlib's ``subplot_mosaic``, for example ``height_ratios``; the panels are named
+        *rows: a panel over the whole width, or the panels of a row, which divide it evenly.
+        size: width and height [inch].
+        left: a panel over the whole height at the left; the rows divide the rest.
+        **layout: arguments of matplotlib's ``subplot_mosaic``, for example ``height_ratios``; the panels are named
             ``left``, and ``i.j`` for panel j of row i.
     """
     table = [[row] if isinstance(row, Panel) else list(row) for row in rows]
@@ -128,11 +128,11 @@ def shade_true(axes: Axes, time: np.ndarray, flags: np.ndarray, shortest: float,
     """Marks the intervals in which flags are true.
 
     Args:
-        axes: Axes over time.
-        time: Times [s], shape (n,), equally spaced.
-        flags: Flags, shape (n,).
-        shortest: Length of the shortest interval that is marked [s].
-        color: Color of the intervals.
+        axes: axes over time.
+        time: times [s], shape (n,), equally spaced.
+        flags: flags, shape (n,).
+        shortest: length of the shortest interval that is marked [s].
+        color: color of the intervals.
     """
     for start, end in phases(flags, max(1, round(shortest / float(time[1] - time[0])))):
         axes.axvspan(time[start], time[end - 1], color=color, zorder=0)

@@ -52,8 +52,8 @@ def claim_mass(claims: Claims, found: Stability | None, measured: Sequence[float
     """Adds the finding about the smallest mass, which the assumed elasticity of the gears makes.
 
     Args:
-        claims: Claims of the report.
-        found: Result of `stability`.
+        claims: claims of the report.
+        found: result of `stability`.
         measured: RMS velocity above 30 Hz of the runs [m/s].
     """
     text = "With a mass of less than about 2 kg the grip tends to oscillate, especially in a firm grasp."
@@ -89,11 +89,11 @@ def draw_map(
     """Draws where the linear loop is unstable, over rendered mass and stiffness of the grasp.
 
     Args:
-        axes: Axes of the map.
-        device: Simulated device.
-        held: Hand of the run.
-        settings: Numbers of the run.
-        found: Result of `stability`.
+        axes: axes of the map.
+        device: simulated device.
+        held: hand of the run.
+        settings: numbers of the run.
+        found: result of `stability`.
     """
     axes.set(xlabel="stiffness of the grasp (N/m)", ylabel="rendered mass M (kg)", title="when the grip oscillates")
     if found is None or device is None or held is None:

@@ -137,9 +137,9 @@ def split(bag: Bag, ticks: int, mass: float | None = None) -> Pushing:
     """Runs the graph of the nodes.
 
     Args:
-        bag: Bag of the run.
-        ticks: Number of ticks.
-        mass: Mass of the tool [kg]; None: that of the run.
+        bag: bag of the run.
+        ticks: number of ticks.
+        mass: mass of the tool [kg]; None: that of the run.
 
     Raises:
         DeviceError: The display has stopped, with a mass of its own.
@@ -154,7 +154,7 @@ def implicit(bag: Bag, ticks: int, mass: float | None = None) -> Pushing:
     """Runs with the tool as a free body of the world, on its guide and with its friction, in one step.
 
     Args:
-        bag, ticks, mass: Bag, number of ticks and mass as in `split`.
+        bag, ticks, mass: bag, number of ticks and mass as in `split`.
 
     Raises:
         RunAwayError: The display does not follow the reference.

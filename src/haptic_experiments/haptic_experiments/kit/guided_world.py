@@ -41,8 +41,8 @@ class GuidedStep(ConstraintStep):
     """`constraint_node` whose reference is the tool of a `GuidedReference`; its state has contact, friction and bodies.
 
     Args:
-        values: Parameters of the constraint node.
-        contact, friction: Parameters of both nodes.
+        values: parameters of the constraint node.
+        contact, friction: parameters of both nodes.
 
     Raises:
         HapticError: The mechanism is no `PointOnParaboloid`.

@@ -129,10 +129,10 @@ def opposition(run: Run, yield_distance: float, count: float, delay: float) -> S
     """Measures the angle between force and velocity; None if the tip does not slide.
 
     Args:
-        run: Signals.
+        run: signals.
         yield_distance: F/K [m].
-        count: Displacement of the tip for one count of the encoder [m].
-        delay: Delay of the measured velocity [s].
+        count: displacement of the tip for one count of the encoder [m].
+        delay: delay of the measured velocity [s].
     """
     signals = run.time, run.position, run.velocity, run.force, run.sticking, run.period
     return reference.opposition(*signals, yield_distance=yield_distance, count=count, delay=delay)

@@ -37,10 +37,10 @@ def kept(compute: Callable[..., _T], *arguments: Any, **options: Any) -> _T:
     """Computes a result, or returns that of the same computation before, in the context of `keeping`.
 
     Args:
-        compute: Function or method whose arguments alone decide the result.
-        *arguments: Arguments of the function. A bag counts by the parameters of its nodes, numbers, texts, lists and
+        compute: function or method whose arguments alone decide the result.
+        *arguments: arguments of the function. A bag counts by the parameters of its nodes, numbers, texts, lists and
             arrays by value, all else by identity.
-        **options: Further arguments.
+        **options: further arguments.
     """
     if _results is None:
         return compute(*arguments, **options)

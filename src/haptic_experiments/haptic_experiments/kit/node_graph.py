@@ -42,7 +42,7 @@ def draw(axes: Axes, edges: Sequence[Edge], measured: Mapping[tuple[str, str], t
     Args:
         axes: axes of the drawing.
         edges: edges of the graph.
-        measured: Result of `latencies`; may be empty.
+        measured: result of `latencies`; may be empty.
     """
     order = evaluation_order(edges)
     level = dict.fromkeys(order, 0)

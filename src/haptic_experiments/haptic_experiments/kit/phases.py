@@ -32,8 +32,8 @@ class PhasedRun:
         """Returns the rests of the hand, and their samples without the beginning.
 
         Args:
-            settling: Length of the beginning [s].
-            shortest: Shortest remaining length [s].
+            settling: length of the beginning [s].
+            shortest: shortest remaining length [s].
         """
         found = []
         for phase in self.phases:

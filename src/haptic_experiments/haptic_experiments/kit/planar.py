@@ -52,12 +52,12 @@ def draw_path(
     """Draws the measured path, and a force on it as thin lines.
 
     Args:
-        axes: Axes in mm.
-        run: Run with the path.
-        force: Force (n, 2) [N].
-        every: Time between two lines [s].
-        scale: Drawn length of one newton [m/N].
-        widths: Widths of the path and of the lines [point].
+        axes: axes in mm.
+        run: run with the path.
+        force: force (n, 2) [N].
+        every: time between two lines [s].
+        scale: drawn length of one newton [m/N].
+        widths: widths of the path and of the lines [point].
     """
     axes.plot(*(1e3 * run.measured.T), color="0.7", linewidth=widths[0], solid_capstyle="round")
     step = max(1, round(every / run.period))
@@ -72,10 +72,10 @@ def draw_position_and_force(axes: Axes, run: PlanarRun, symbol: str, width: floa
     """Draws the measured position over time, and the magnitude of the force in grey behind it, and shades the rests.
 
     Args:
-        axes: Axes over time.
-        run: Run.
-        symbol: Symbol of the force in the legend.
-        width: Width of its line [point].
+        axes: axes over time.
+        run: run.
+        symbol: symbol of the force in the legend.
+        width: width of its line [point].
 
     Returns:
         The axes of the force.

@@ -131,10 +131,10 @@ class Claims(list[Claim]):
         """Adds the claim that each of several numbers is below a limit of its own.
 
         Args:
-            text: The claim.
-            numbers: Number and limit by the name of the quantity, with its unit; none: the run does not reach it.
-            about: Words before the numbers.
-            unless: Why the run cannot show it.
+            text: the claim.
+            numbers: number and limit by the name of the quantity, with its unit; none: the run does not reach it.
+            about: words before the numbers.
+            unless: why the run cannot show it.
         """
         measured = "; ".join(f"{name} {value:.4g} (below {limit:.4g})" for name, (value, limit) in numbers.items())
         shown = all(value < limit for value, limit in numbers.values()) if numbers else None
@@ -154,9 +154,9 @@ class Claims(list[Claim]):
         """Adds the claim that two results are the same to the last bit.
 
         Args:
-            text: The claim.
-            differences: Largest difference by the name of the quantity, with its unit.
-            unless: Why the run cannot show it.
+            text: the claim.
+            differences: largest difference by the name of the quantity, with its unit.
+            unless: why the run cannot show it.
         """
         measured = "largest differences: " + ", ".join(f"{name} {value:.3g}" for name, value in differences.items())
         self.say(text, measured, all(value == 0.0 for value in differences.values()), unless=unless)
@@ -167,11 +167,11 @@ class Claims(list[Claim]):
         """Adds the claim that a condition holds in each of several cases.
 
         Args:
-            text: The claim.
-            cases: Measured numbers in words, and whether the condition holds, by case.
-            rule: Words behind those of the cases, for example their limit.
-            between: Words between those of two cases.
-            unless: Reason why a run without cases cannot show it.
+            text: the claim.
+            cases: measured numbers in words, and whether the condition holds, by case.
+            rule: words behind those of the cases, for example their limit.
+            between: words between those of two cases.
+            unless: reason why a run without cases cannot show it.
         """
         measured = between.join(words for words, _ in cases) + rule
         self.say(text, measured, all(holds for _, holds in cases), unless="" if cases else unless)

@@ -105,10 +105,10 @@ class Scene(SlabChain):
 
         Args:
             kind: ContactNetwork computes as the nodes do, ImplicitNetwork has no delay.
-            ticks: Number of periods.
-            delay: Delay of the force on the tool [ticks].
-            smooth: The encoders have no counts.
-            **options: Options of `network`.
+            ticks: number of periods.
+            delay: delay of the force on the tool [ticks].
+            smooth: the encoders have no counts.
+            **options: options of `network`.
         """
         assert self.bag is not None
         network = self.network(kind, **options)

@@ -34,11 +34,11 @@ def wall_report(
     """Makes a report of runs with walls alone.
 
     Args:
-        bags: Bags of the runs, by name.
-        measure: Measures a run.
-        claim: Adds the claims on a run with its numbers.
-        figure: Draws the runs.
-        caption: Caption of the figure.
+        bags: bags of the runs, by name.
+        measure: measures a run.
+        claim: adds the claims on a run with its numbers.
+        figure: draws the runs.
+        caption: caption of the figure.
     """
     runs = {name: WallRun.from_bag(bag) for name, bag in bags.items()}
     numbers = {name: measure(run) for name, run in runs.items()}
@@ -140,10 +140,10 @@ def zoom_panel(
     """Makes a panel of the distance from the walls around the beginning of a phase.
 
     Args:
-        runs: Runs by name.
-        name: Name of the phase.
-        before, length: Time before the beginning, and after it [s].
-        walls: Labels of the walls; default: the first wall alone, labelled with the run.
+        runs: runs by name.
+        name: name of the phase.
+        before, length: time before the beginning, and after it [s].
+        walls: labels of the walls; default: the first wall alone, labelled with the run.
     """
     curves = []
     for run in runs.values():

@@ -78,8 +78,8 @@ class Touch:
         """Reads `TOPICS` of a bag or of a graph; depth and works are zero.
 
         Args:
-            ticks: Rows of the topics.
-            free: Numbers of the bodies that can move.
+            ticks: rows of the topics.
+            free: numbers of the bodies that can move.
         """
         truth, bodies, friction = ticks["simulation_state"], ticks["contact/state"], ticks["friction/state"]
         n = len(ticks.tick)
@@ -119,9 +119,9 @@ def works(ticks: Ticks, place: ToolPlace, late: int = 0) -> np.ndarray:
     """Sums works up to each tick (n, 3) [J]: of normal forces, of friction, and of action and reaction together.
 
     Args:
-        ticks: Rows of `TOPICS`, contiguous.
-        place: Pose of the world in the device's base frame.
-        late: Ticks by which the bodies feel the reactions later than in the next tick.
+        ticks: rows of `TOPICS`, contiguous.
+        place: pose of the world in the device's base frame.
+        late: ticks by which the bodies feel the reactions later than in the next tick.
     """
     position = ticks["simulation_state"]["tool_pose"][:, :3]
     found = np.zeros((len(position), 3))
@@ -161,10 +161,10 @@ class TouchScene:
     """Device, hand, world, wall and friction of a run.
 
     Args:
-        nodes: Device, contact, wall and friction node.
-        first, last: Phases of the hand's plan to play, by name; default: all.
-        entries: Entries of the world, beside its `world_parameters`.
-        controller: Controller of the wall, if it is designed already.
+        nodes: device, contact, wall and friction node.
+        first, last: phases of the hand's plan to play, by name; default: all.
+        entries: entries of the world, beside its `world_parameters`.
+        controller: controller of the wall, if it is designed already.
     """
 
     def __init__(
@@ -216,10 +216,10 @@ class TouchScene:
         """Runs as the nodes do.
 
         Args:
-            ticks: Number of ticks; 0: those of the plan.
-            late: Ticks by which the bodies feel the reactions later still.
-            yielding: The wall gets the inverse masses of the bodies; otherwise all bodies count as fixed.
-            raise_on_stop: See `Graph.run`.
+            ticks: number of ticks; 0: those of the plan.
+            late: ticks by which the bodies feel the reactions later still.
+            yielding: the wall gets the inverse masses of the bodies; otherwise all bodies count as fixed.
+            raise_on_stop: see `Graph.run`.
         """
         done = self._split(late, not yielding).run(ticks or self.ticks, topics=TOPICS, raise_on_stop=raise_on_stop)
         rows = done.ticks(*TOPICS)
@@ -249,9 +249,9 @@ class ImplicitTouchStep(Step):
     """Tool and bodies as one convex problem, see the module.
 
     Args:
-        device: Device that the step commands, held by its hand.
-        trial: Another device of the same parameters.
-        contact, friction: Parameters of both nodes.
+        device: device that the step commands, held by its hand.
+        trial: another device of the same parameters.
+        contact, friction: parameters of both nodes.
     """
 
     def __init__(self, device: Any, trial: Any, contact: Mapping[str, Any], friction: Mapping[str, Any]) -> None:

@@ -31,9 +31,9 @@ class WallFrictionStep(WallStep):
     """`wall_node` and `friction_node` as one renderer.
 
     Args:
-        values: Parameters of the wall node.
-        friction: Parameters of the friction node.
-        controller: Controller of the walls.
+        values: parameters of the wall node.
+        friction: parameters of the friction node.
+        controller: controller of the walls.
     """
 
     def __init__(self, values: Mapping[str, Any], *, friction: Mapping[str, Any], controller: WallController) -> None:
@@ -63,8 +63,8 @@ def dissipated(force: np.ndarray, velocity: np.ndarray, period: float) -> float:
     """Sums the energy that a friction takes from the tool [J].
 
     Args:
-        force: Friction in the direction of sliding, shape (n, 3) [N].
-        velocity: Velocity of the tool in each tick, shape (n, 3) [m/s].
+        force: friction in the direction of sliding, shape (n, 3) [N].
+        velocity: velocity of the tool in each tick, shape (n, 3) [m/s].
         period: T [s].
     """
     energy = 0.0
@@ -77,8 +77,8 @@ class WallFriction:
     """Device, hand, walls and friction of a recorded run.
 
     Args:
-        bag: Bag of the run.
-        sources: Rendering nodes beside wall and friction.
+        bag: bag of the run.
+        sources: rendering nodes beside wall and friction.
     """
 
     def __init__(self, bag: Bag, *sources: str) -> None:
@@ -97,9 +97,9 @@ class WallFriction:
         """Finds the largest stiffness of the friction at which it does not chatter [N/m], as in `stiffest`.
 
         Args:
-            part: Flags of the ticks (n,) that count, from the first one of the run on.
-            implicit: Walls and friction are one step.
-            steps: Number of steps of the bisection.
+            part: flags of the ticks (n,) that count, from the first one of the run on.
+            implicit: walls and friction are one step.
+            steps: number of steps of the bisection.
         """
         split = graph.of_nodes(self._nodes, steps={"wall": partial(WallStep, controller=self.controller)})
         part = part[: np.max(np.flatnonzero(part), initial=0) + 1]
@@ -123,11 +123,11 @@ def stability_claim(
     """Adds the claim that walls and friction in turn are as stable as in one implicit step, far from the limit.
 
     Args:
-        claims: Claims of the report.
-        name: Name of the run.
-        split, implicit: Largest stable stiffness of the friction in turn, and in one implicit step [N/m].
-        stiffness: Stiffness of the friction in the run [N/m].
-        where: Words before the numbers.
+        claims: claims of the report.
+        name: name of the run.
+        split, implicit: largest stable stiffness of the friction in turn, and in one implicit step [N/m].
+        stiffness: stiffness of the friction in the run [N/m].
+        where: words before the numbers.
     """
     claims.say(
         f"Splitting costs no stability: the friction is quiet at {MARGIN:g} times its stiffness ({name}).",
@@ -142,8 +142,8 @@ def stiffest(is_quiet: Callable[[float], bool], steps: int) -> float:
     """Finds the largest stiffness of a friction that stays quiet [N/m], by bisection between 1 and 1000 kN/m.
 
     Args:
-        is_quiet: Function that checks a stiffness [N/m]; an error of the device counts as not quiet.
-        steps: Number of steps of the bisection.
+        is_quiet: function that checks a stiffness [N/m]; an error of the device counts as not quiet.
+        steps: number of steps of the bisection.
     """
 
     def holds(stiffness: float) -> bool:

@@ -166,11 +166,11 @@ def lugre_of(law: str, values: ArrayLike, bristle: ArrayLike, *, period: float, 
     """Makes the LuGre model whose steady sliding force is a law of `LAWS`, with the viscosity of the law as s2.
 
     Args:
-        law: Name of the law.
-        values: Parameters of the law in their order.
+        law: name of the law.
+        values: parameters of the law in their order.
         bristle: s0 [N/m] and s1 [N s/m].
         period: T [s].
-        dimension: Number of components.
+        dimension: number of components.
     """
     named = dict(zip(LAWS[law], (float(value) for value in np.asarray(values)), strict=True))
     viscosity = named.pop("viscosity", 0.0)

@@ -253,11 +253,11 @@ def identification_of(
     """Makes the identification from a least-squares solution, in the parameters of the constructors.
 
     Args:
-        law: Requested law.
-        parts: Fit of the law, or of the law of each direction, by the prefix of its parameters.
-        solution: Least squares of all parameters: those of the parts, of the contact, and nuisances.
-        missing: Reasons by parameter that is not determined.
-        contact: Further parameters, such as those of model C, with their units.
+        law: requested law.
+        parts: fit of the law, or of the law of each direction, by the prefix of its parameters.
+        solution: least squares of all parameters: those of the parts, of the contact, and nuisances.
+        missing: reasons by parameter that is not determined.
+        contact: further parameters, such as those of model C, with their units.
     """
     contact = contact or {}
     names = [prefix + name for prefix, part in parts.items() for name in part.names] + list(contact)

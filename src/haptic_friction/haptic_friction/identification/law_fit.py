@@ -20,11 +20,11 @@ class LawFit:
     """The fit of one law.
 
     Attributes:
-        law: Name of the fitted law.
-        names: Names of its parameters in the requested law.
-        solution: Least-squares solution.
-        upper: Upper bounds of the parameters.
-        speeds: Slowest and fastest sliding speed [m/s].
+        law: name of the fitted law.
+        names: names of its parameters in the requested law.
+        solution: least-squares solution.
+        upper: upper bounds of the parameters.
+        speeds: slowest and fastest sliding speed [m/s].
     """
 
     law: str
@@ -88,9 +88,9 @@ def stribeck_unseen(
     """Returns the reason for static force and Stribeck velocity if the samples do not determine them; else nothing.
 
     Args:
-        theta, lower: Parameters of the law and their lower bounds.
-        found: Intervals of the parameters.
-        speeds: Slowest and fastest sliding speed [m/s].
+        theta, lower: parameters of the law and their lower bounds.
+        found: intervals of the parameters.
+        speeds: slowest and fastest sliding speed [m/s].
     """
     slow, fast = speeds
     reason = ""

@@ -50,8 +50,8 @@ def split_samples(
     g comes from a straight line through |f| over the speed, fitted again without the static samples.
 
     Args:
-        u, f: Velocity and force (n, dimension).
-        minimum_speed: Speed from which a sample may slide [m/s].
+        u, f: velocity and force (n, dimension).
+        minimum_speed: speed from which a sample may slide [m/s].
         per_direction: True if forces of each sign have their own g; requires dimension 1.
 
     Returns:

@@ -32,9 +32,9 @@ def response_to(
     h and with h/2 has the errors c h and c h/2, so 2 f(h/2) - f(h) has a second-order error (Richardson extrapolation).
 
     Args:
-        velocity: Recorded velocity [m/s], shape (n, dimension).
+        velocity: recorded velocity [m/s], shape (n, dimension).
         period: T [s].
-        substeps: Steps of the model per sample.
+        substeps: steps of the model per sample.
 
     Returns:
         Function of a callable that makes the model for a period [s].

@@ -23,9 +23,9 @@ class Signals:
     """A record of velocity and force at a fixed rate.
 
     Attributes:
-        velocity: Sliding velocity [m/s], shape (n_samples, dimension).
-        force: Friction force in the direction of sliding [N], the same shape.
-        period: Sampling period T [s].
+        velocity: sliding velocity [m/s], shape (n_samples, dimension).
+        force: friction force in the direction of sliding [N], the same shape.
+        period: sampling period T [s].
 
     Examples:
         >>> import numpy as np
@@ -53,12 +53,12 @@ def read_signals(
     """Reads the columns of a CSV file that an identification needs; the first line has the names of the columns.
 
     Args:
-        path: Path of the file, UTF-8 text of at most 64 MiB. Empty lines are skipped.
-        velocity: Name of the column of the velocity [m/s], or one name per dimension.
-        force: Name of the column of the force [N], in the direction of sliding, or one name per dimension.
-        period: Sampling period T [s], if there is no column of time.
-        time: Name of the column of time [s]; its steps may differ from T by 1 %.
-        delimiter: Character between the fields.
+        path: path of the file, UTF-8 text of at most 64 MiB. Empty lines are skipped.
+        velocity: name of the column of the velocity [m/s], or one name per dimension.
+        force: name of the column of the force [N], in the direction of sliding, or one name per dimension.
+        period: sampling period T [s], if there is no column of time.
+        time: name of the column of time [s]; its steps may differ from T by 1 %.
+        delimiter: character between the fields.
 
     Raises:
         ValueError: The file cannot be read, lacks a column, has a value that is not a finite number in one of the

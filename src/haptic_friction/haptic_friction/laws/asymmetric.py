@@ -15,8 +15,8 @@ class AsymmetricLaw(FrictionLaw):
     forward law for x > 0 and that of the backward law for x < 0.
 
     Args:
-        forward: Law of positive velocities, isotropic; only its g counts.
-        backward: Law of negative velocities, isotropic; only its g counts.
+        forward: law of positive velocities, isotropic; only its g counts.
+        backward: law of negative velocities, isotropic; only its g counts.
 
     Raises:
         ValueError: A part is anisotropic, or asymmetric itself.

@@ -197,8 +197,8 @@ class FrictionLaw(ABC):
         """Returns the error of the approximation (46) at an argument along a line, and its estimate, eq. (47).
 
         Args:
-            x: Argument [m/s].
-            Z: Inverse impedance [m/(N s)].
+            x: argument [m/s].
+            Z: inverse impedance [m/(N s)].
 
         Returns:
             Error |Phi^_Z(x) - Phi_Z(x)| [N] and estimate Z |Phi_Z(x) Phi'(x)| [N]; where both slide they differ by
@@ -217,7 +217,7 @@ class FrictionLaw(ABC):
         The approximation has the static force g(x0) with x0 = Z g(x0).
 
         Args:
-            Z: Inverse impedance [m/(N s)].
+            Z: inverse impedance [m/(N s)].
 
         Returns:
             Error |g(x0) - g(0)| [N] and estimate Z |g(x0) g'(0)| [N]; they differ by O(Z^2).

@@ -29,8 +29,8 @@ class Load:
     """End of a load.
 
     Attributes:
-        end: Index of the first sample at which the load falls.
-        zero: Index of the first sample from which the load stays zero.
+        end: index of the first sample at which the load falls.
+        zero: index of the first sample from which the load stays zero.
     """
 
     end: int
@@ -54,12 +54,12 @@ class Drift:
     """Motion of a mass under a load that is taken away.
 
     Attributes:
-        displacement_at_load_end: Displacement at the end of the load [m].
-        largest_displacement: Largest displacement of the run [m].
-        residual_displacement: Displacement at the end of the run [m]; None if the load does not end.
-        drift_rate: Mean velocity over the last sixth of the load [m/s].
-        exact_zero_velocity_share: Fraction of the load's samples at which the velocity is exactly zero.
-        sign_flips_per_second: Changes of the friction force's sign under the load [1/s].
+        displacement_at_load_end: displacement at the end of the load [m].
+        largest_displacement: largest displacement of the run [m].
+        residual_displacement: displacement at the end of the run [m]; None if the load does not end.
+        drift_rate: mean velocity over the last sixth of the load [m/s].
+        exact_zero_velocity_share: fraction of the load's samples at which the velocity is exactly zero.
+        sign_flips_per_second: changes of the friction force's sign under the load [1/s].
         roughness_over_load: RMS of the force's second differences over that of the load; None without a load.
         chatters: True if the force is much rougher than the load or flips much more often; None without a load.
     """
@@ -78,10 +78,10 @@ class Drift:
         """Measures a run.
 
         Args:
-            x: Displacement of the mass [m], shape (n,).
-            velocity: Velocity of the mass [m/s], shape (n,).
-            force: Friction force [N], shape (n,).
-            load: Force on the mass [N], shape (n,).
+            x: displacement of the mass [m], shape (n,).
+            velocity: velocity of the mass [m/s], shape (n,).
+            force: friction force [N], shape (n,).
+            load: force on the mass [N], shape (n,).
             period: T [s].
         """
         ends = Load.of(load)
@@ -114,9 +114,9 @@ class Stop:
     """Remaining motion in the second half of a run in which a mass should have come to rest.
 
     Attributes:
-        largest_speed: Largest speed [m/s].
-        displacement: Displacement over the second half [m].
-        velocity_sign_changes: Changes of the velocity's sign.
+        largest_speed: largest speed [m/s].
+        displacement: displacement over the second half [m].
+        velocity_sign_changes: changes of the velocity's sign.
     """
 
     largest_speed: float

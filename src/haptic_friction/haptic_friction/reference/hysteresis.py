@@ -22,8 +22,8 @@ class LoadingCurve:
     """First-loading curve of elements of model C in parallel, and their damping.
 
     Attributes:
-        displacement: Displacements of the curve's points, rising from above 0 [m], shape (n,).
-        force: Forces at the points, rising and concave [N], shape (n,); the force is constant beyond the last point.
+        displacement: displacements of the curve's points, rising from above 0 [m], shape (n,).
+        force: forces at the points, rising and concave [N], shape (n,); the force is constant beyond the last point.
         damping_time: B/K of every element [s].
     """
 
@@ -62,9 +62,9 @@ class Loop:
     """A closed displacement loop.
 
     Attributes:
-        start: Index of the reversal that opens the loop.
-        turn: Index of the reversal within the loop.
-        end: Index of the last sample before the displacement passes that of `start` again.
+        start: index of the reversal that opens the loop.
+        turn: index of the reversal within the loop.
+        end: index of the last sample before the displacement passes that of `start` again.
         simple: True if the loop contains no smaller loop.
     """
 
@@ -86,8 +86,8 @@ def masing(x: np.ndarray, curve: LoadingCurve) -> tuple[np.ndarray, list[Loop]]:
     """Computes the force of undamped elements by Masing's rules.
 
     Args:
-        x: Displacement from zero [m], shape (n,).
-        curve: First-loading curve of the elements.
+        x: displacement from zero [m], shape (n,).
+        curve: first-loading curve of the elements.
 
     Returns:
         Force [N], shape (n,), and the loops that the displacement closes.
@@ -131,15 +131,15 @@ class MeasuredLoop:
     """Energy and closure of a closed loop.
 
     Attributes:
-        start, end: Times of the first and the last sample [s].
-        amplitude: Half of the range of the displacement [m].
-        centre: Middle of that range [m].
-        speed: Mean speed [m/s].
+        start, end: times of the first and the last sample [s].
+        amplitude: half of the range of the displacement [m].
+        centre: middle of that range [m].
+        speed: mean speed [m/s].
         minor: True if the middle is not at zero.
         simple: True if the loop contains no smaller loop.
-        energy: Area of the loop [J].
-        closed_form_energy: Energy by `LoadingCurve.energy` [J]; None unless the loop is simple and the speed constant.
-        closure: Force at the return to the displacement of the start, minus the force at the start [N].
+        energy: area of the loop [J].
+        closed_form_energy: energy by `LoadingCurve.energy` [J]; None unless the loop is simple and the speed constant.
+        closure: force at the return to the displacement of the start, minus the force at the start [N].
     """
 
     start: float
@@ -160,10 +160,10 @@ def measured_loops(
     """Measures each loop that a displacement closes.
 
     Args:
-        x: Displacement from zero [m], shape (n,).
-        force: Force [N], shape (n,).
-        curve: First-loading curve of the elements.
-        time: Times of the samples [s], shape (n,).
+        x: displacement from zero [m], shape (n,).
+        force: force [N], shape (n,).
+        curve: first-loading curve of the elements.
+        time: times of the samples [s], shape (n,).
         period: T [s].
     """
     measured = []
@@ -198,12 +198,12 @@ class ColumnLoops:
     """Loops of elements in parallel beside their first-loading curve.
 
     Attributes:
-        sliding_force: Force at which all elements slide [N].
-        sliding_displacement: Displacement of the first loading at which they do [m].
-        first_slip_displacement: Displacement of the first loading at which the first of them does [m].
+        sliding_force: force at which all elements slide [N].
+        sliding_displacement: displacement of the first loading at which they do [m].
+        first_slip_displacement: displacement of the first loading at which the first of them does [m].
         damping_time: B/K of every element [s].
-        deviation_from_masing: Largest difference of the force from Masing's rules [N].
-        loops: Closed loops.
+        deviation_from_masing: largest difference of the force from Masing's rules [N].
+        loops: closed loops.
     """
 
     sliding_force: float

@@ -23,8 +23,8 @@ def path_lag(position: np.ndarray, velocity: np.ndarray, yield_distance: float) 
     after a sharp bend of the path it settles to `steady_lag` within a few F/K.
 
     Args:
-        position: Positions of the tip [m], shape (n, 2); the spring starts relaxed.
-        velocity: Velocities of the tip [m/s], shape (n, 2).
+        position: positions of the tip [m], shape (n, 2); the spring starts relaxed.
+        velocity: velocities of the tip [m/s], shape (n, 2).
         yield_distance: F/K [m], above 0.
 
     Returns:
@@ -47,8 +47,8 @@ def radius_of_curvature(velocity: np.ndarray, time: np.ndarray) -> np.ndarray:
     """Computes the radius of a path, |v|^3/|v x a|, by differences of the velocity; infinite where it is straight.
 
     Args:
-        velocity: Velocities without noise [m/s], shape (n, 2).
-        time: Times [s], shape (n,).
+        velocity: velocities without noise [m/s], shape (n, 2).
+        time: times [s], shape (n,).
 
     Returns:
         Radius [m], shape (n,).

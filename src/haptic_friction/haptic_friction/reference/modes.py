@@ -29,8 +29,8 @@ def first_slide_mode(velocity: np.ndarray, sticking: np.ndarray) -> float | None
     There the motion is linear, and at a ramp the second differences of the velocity are free of the input.
 
     Args:
-        velocity: Velocity [m/s], shape (n,).
-        sticking: Flags, shape (n,).
+        velocity: velocity [m/s], shape (n,).
+        sticking: flags, shape (n,).
 
     Returns:
         Result of `dominant_mode`; None without such a motion.

@@ -16,10 +16,10 @@ def model_a_motion(
     or follows another straight line. Short periods give the continuous motion.
 
     Args:
-        steps: Number of steps; entry 0 is step 1.
+        steps: number of steps; entry 0 is step 1.
         period: T [s].
         mass: M [kg].
-        force: Friction force F [N].
+        force: friction force F [N].
         pull: h [N], against the start velocity.
         start: v_0 [m/s], not zero.
 
@@ -55,10 +55,10 @@ def noise_drift(noise: float, mass: float, period: float, length: float) -> floa
     """Computes the standard deviation [m] over both axes of the drift of a mass without friction under white noise.
 
     Args:
-        noise: Standard deviation of the force along each axis [N].
+        noise: standard deviation of the force along each axis [N].
         mass: M [kg].
         period: T [s].
-        length: Time from rest [s].
+        length: time from rest [s].
     """
     return float(np.sqrt(2.0 / 3.0) * noise / mass * np.sqrt(period * length**3))
 
@@ -76,12 +76,12 @@ def ramp_response(
     damping or more, the mass does not stop again.
 
     Args:
-        time: Equally spaced times, rising from 0 [s], shape (n,).
-        slope: Slope of the input [m/s^2], above 0.
+        time: equally spaced times, rising from 0 [s], shape (n,).
+        slope: slope of the input [m/s^2], above 0.
         mass: M [kg].
         stiffness: K [N/m].
         damping: B [N s/m].
-        force: Friction force F [N].
+        force: friction force F [N].
 
     Returns:
         Force h of the continuous motion [N], shape (n,).
@@ -113,11 +113,11 @@ def slide_to_rest(
     mass, spring and damper are a free, critically damped oscillator.
 
     Args:
-        time: Times [s], shape (n,).
+        time: times [s], shape (n,).
         mass: M [kg].
         stiffness: K [N/m].
         damping: B = 2 sqrt(K M) [N s/m].
-        force: Friction force F [N].
+        force: friction force F [N].
         start: u_0 [m/s], above 0.
 
     Returns:

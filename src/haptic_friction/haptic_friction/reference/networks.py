@@ -13,13 +13,13 @@ class EnergyBalance(NamedTuple):
     """Balance of a network's energy over a run.
 
     Attributes:
-        work: Work of the base on its true path, with its force constant over each period [J].
-        stored: Kinetic and elastic energy at the end [J].
-        rubbed: Energy that the contacts dissipated by sliding [J].
-        damped: Energy that the dampers of the contacts dissipated [J].
-        open: Work minus the other three energies [J].
-        least: Smallest work up to any tick [J].
-        least_loss: Smallest difference of work and stored energy at any tick [J].
+        work: work of the base on its true path, with its force constant over each period [J].
+        stored: kinetic and elastic energy at the end [J].
+        rubbed: energy that the contacts dissipated by sliding [J].
+        damped: energy that the dampers of the contacts dissipated [J].
+        open: work minus the other three energies [J].
+        least: smallest work up to any tick [J].
+        least_loss: smallest difference of work and stored energy at any tick [J].
     """
 
     work: float
@@ -49,12 +49,12 @@ def energy_balance(
 
     Args:
         base: True position of the base [m], shape (n,).
-        base_force: Force of the base on the network in the period after each tick [N], shape (n,).
-        position, velocity: Positions [m] and velocities [m/s] of the bodies, shape (n, bodies).
-        displacement: Elastic displacements of the contacts [m], shape (n, contacts).
-        mass, spring: Masses [kg] and stiffness of the springs to the wall [N/m], shape (bodies,).
+        base_force: force of the base on the network in the period after each tick [N], shape (n,).
+        position, velocity: positions [m] and velocities [m/s] of the bodies, shape (n, bodies).
+        displacement: elastic displacements of the contacts [m], shape (n, contacts).
+        mass, spring: masses [kg] and stiffness of the springs to the wall [N/m], shape (bodies,).
         stiffness, damping: K [N/m] and B [N s/m] of the contacts, shape (contacts,).
-        dissipated: Energy that the contacts dissipated by sliding [J].
+        dissipated: energy that the contacts dissipated by sliding [J].
         period: T [s].
     """
     work = np.concatenate([[0.0], np.cumsum(base_force[:-1] * np.diff(base))])
@@ -75,8 +75,8 @@ def restlessness(force: np.ndarray, limits: np.ndarray) -> float:
     """Computes the largest RMS change of a contact force from tick to tick, relative to its friction force.
 
     Args:
-        force: Forces [N], shape (n, contacts).
-        limits: Friction forces [N], shape (contacts,).
+        force: forces [N], shape (n, contacts).
+        limits: friction forces [N], shape (contacts,).
     """
     changes = (np.diff(force, axis=0) / limits).T
     return max(float(np.sqrt(np.mean(np.square(change)))) for change in changes)

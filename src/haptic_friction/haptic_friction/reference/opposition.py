@@ -17,15 +17,15 @@ class Sliding:
     """Angle between force and velocity in all samples in which the tip slides.
 
     Attributes:
-        samples: Number of samples.
-        median_angle: Median of the angle between -f and -v [rad].
+        samples: number of samples.
+        median_angle: median of the angle between -f and -v [rad].
         p95_angle: 95th percentile of that angle [rad].
-        median_lag: Angle that spring and encoder explain [rad].
-        within_lag_share: Fraction of the samples with less than that.
-        within_steady_lag_share: The same with the settled lag of the spring.
-        opposing_share: Fraction of the samples with an angle below 90 degrees.
-        mean_force: Mean force [N].
-        sign_flips_per_second: Changes of sign of the force along the motion [1/s].
+        median_lag: angle that spring and encoder explain [rad].
+        within_lag_share: fraction of the samples with less than that.
+        within_steady_lag_share: the same with the settled lag of the spring.
+        opposing_share: fraction of the samples with an angle below 90 degrees.
+        mean_force: mean force [N].
+        sign_flips_per_second: changes of sign of the force along the motion [1/s].
     """
 
     samples: int
@@ -58,15 +58,15 @@ def opposition(
     measurement's delay, and one count along both axes of an elongation of F/K.
 
     Args:
-        time: Times of the ticks [s], shape (n,).
+        time: times of the ticks [s], shape (n,).
         position: True positions of the tip [m], shape (n, 2).
         velocity: True velocities of the tip [m/s], shape (n, 2).
-        force: Friction forces f in the direction of sliding [N], shape (n, 2).
-        sticking: Flags, shape (n,).
+        force: friction forces f in the direction of sliding [N], shape (n, 2).
+        sticking: flags, shape (n,).
         period: T [s].
         yield_distance: F/K [m].
-        count: Displacement of the tip for one count of the encoder [m].
-        delay: Delay of the measured velocity [s].
+        count: displacement of the tip for one count of the encoder [m].
+        delay: delay of the measured velocity [s].
     """
     speed = np.linalg.norm(velocity, axis=1)
     magnitude = np.linalg.norm(force, axis=1)

@@ -70,9 +70,9 @@ def momentum_residual(
     """Computes the largest error of M v' = sum of forces - K x, with the forces of the step before (60).
 
     Args:
-        velocity: Velocities of the bodies [m/s], shape (n, 2).
-        position: Positions of the bodies [m], shape (n, 2).
-        force: Forces of the contacts, the first on body 1 alone [N], shape (n, 2).
+        velocity: velocities of the bodies [m/s], shape (n, 2).
+        position: positions of the bodies [m], shape (n, 2).
+        force: forces of the contacts, the first on body 1 alone [N], shape (n, 2).
         mass: M1, M2 [kg].
         spring: K1, K2 of the springs to the wall [N/m].
         period: T [s].

@@ -33,14 +33,14 @@ class SlabMotion:
 
     Attributes:
         tool: True position of the base along x [m], shape (n,).
-        base: Velocity of the base as the network has it [m/s], shape (n,).
-        position: Positions of the slabs along x [m], shape (n, 2).
-        velocity: Velocities of the slabs along x [m/s], shape (n, 2).
-        force: Forces of the contacts [N], shape (n, 2).
-        displacement: Elastic displacements of the contacts [m], shape (n, 2).
-        sticking: Flags of the contacts, shape (n, 2).
-        dissipated: Energy that each contact dissipated over the run [J], shape (2,).
-        step_time: Median duration of a step of the network [s]; NaN if not measured.
+        base: velocity of the base as the network has it [m/s], shape (n,).
+        position: positions of the slabs along x [m], shape (n, 2).
+        velocity: velocities of the slabs along x [m/s], shape (n, 2).
+        force: forces of the contacts [N], shape (n, 2).
+        displacement: elastic displacements of the contacts [m], shape (n, 2).
+        sticking: flags of the contacts, shape (n, 2).
+        dissipated: energy that each contact dissipated over the run [J], shape (2,).
+        step_time: median duration of a step of the network [s]; NaN if not measured.
     """
 
     tool: np.ndarray
@@ -69,9 +69,9 @@ class SlabChain:
 
     Attributes:
         period: T [s].
-        bodies: Slabs.
-        elements: Stiffness [N/m] and damping [N s/m] of the contacts.
-        limits: Friction forces of the contacts [N], shape (2,).
+        bodies: slabs.
+        elements: stiffness [N/m] and damping [N s/m] of the contacts.
+        limits: friction forces of the contacts [N], shape (2,).
     """
 
     period: float
@@ -92,10 +92,10 @@ class SlabChain:
 
         Args:
             kind: ContactNetwork or ImplicitNetwork.
-            elements: Stiffness and damping of the contacts; those of the run if not given.
-            lighter: Factor on the masses.
-            finer: Steps in one period.
-            **options: Options of ContactNetwork.
+            elements: stiffness and damping of the contacts; those of the run if not given.
+            lighter: factor on the masses.
+            finer: steps in one period.
+            **options: options of ContactNetwork.
         """
         period = self.period / finer
         contacts = [
@@ -152,8 +152,8 @@ class SplitMass:
     """Factor on the slabs' masses down to which the split network is quiet.
 
     Attributes:
-        stuck_map: By its linear map while both contacts stick.
-        simulated: By simulation.
+        stuck_map: by its linear map while both contacts stick.
+        simulated: by simulation.
     """
 
     stuck_map: float
@@ -165,9 +165,9 @@ class Lightest:
     """Factors on the slabs' masses down to which networks are quiet.
 
     Attributes:
-        one_tick: Of the split network.
-        two_ticks: Of the split network with a tick of delay.
-        implicit: Of the implicit network; `LIGHTEST` if it is quiet everywhere.
+        one_tick: of the split network.
+        two_ticks: of the split network with a tick of delay.
+        implicit: of the implicit network; `LIGHTEST` if it is quiet everywhere.
     """
 
     one_tick: SplitMass
@@ -184,9 +184,9 @@ def lightest(chain: SlabChain, base: np.ndarray, elements: list[tuple[float, flo
     """Finds the lightest slabs that stay quiet.
 
     Args:
-        chain: The slabs.
-        base: Velocity of the base without counts of an encoder [m/s], shape (n,).
-        elements: Stiffness [N/m] and damping [N s/m] of the contacts.
+        chain: the slabs.
+        base: velocity of the base without counts of an encoder [m/s], shape (n,).
+        elements: stiffness [N/m] and damping [N s/m] of the contacts.
     """
 
     def calm(lighter: float, kind: Callable[..., Any], **options: Any) -> bool:

@@ -18,11 +18,11 @@ class CapturedTopics(RosTopics):
     """Transport of one node that stores its callbacks and passes its messages to a function; nothing is sent.
 
     Args:
-        take: Function that receives the absolute name of a topic and a message.
+        take: function that receives the absolute name of a topic and a message.
         subscribed: True if the topics count as subscribed: some messages are published only for subscribers.
 
     Attributes:
-        callbacks: Callbacks of the subscribed tick topics, by relative name.
+        callbacks: callbacks of the subscribed tick topics, by relative name.
     """
 
     def __init__(self, take: Callable[[str, Any], None], *, subscribed: bool = True) -> None:

@@ -30,11 +30,11 @@ class ThermalLimit:
     direction of a force does not change when one motor is hot.
 
     Args:
-        device: Its peak torque, continuous torque and thermal time constant.
+        device: its peak torque, continuous torque and thermal time constant.
         period: T [s].
 
     Attributes:
-        load: Thermal load of each motor (6,), 0 cold, 1 at the temperature of the continuous torque.
+        load: thermal load of each motor (6,), 0 cold, 1 at the temperature of the continuous torque.
     """
 
     def __init__(self, device: TauDevice, period: float) -> None:

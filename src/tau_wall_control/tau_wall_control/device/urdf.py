@@ -108,7 +108,7 @@ def urdf(device: TauDevice, platform: str = "floating", *, prefix: str = "", upr
     Args:
         device: the device.
         platform: "floating", or "joints" for six virtual joints platform_x, y, z, c, b, a.
-        prefix: Start of the names of all links.
+        prefix: start of the names of all links.
         upright: with the root base_link, whose axes are right, forward, up, and to which base is fixed.
     """
     if platform not in ("floating", "joints"):

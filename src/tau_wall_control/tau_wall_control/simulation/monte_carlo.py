@@ -140,11 +140,11 @@ class Comparison:
         second_higher: mean_second above mean_first.
         both: significant and higher, Fig. 5's third map.
         first_better: significant and lower.
-        holm: Significant among all points together: the chance of one false point is the level (Holm).
-        expected_false: Significant with at most the level as expected share of false points (Benjamini, Hochberg).
+        holm: significant among all points together: the chance of one false point is the level (Holm).
+        expected_false: significant with at most the level as expected share of false points (Benjamini, Hochberg).
         difference: (mean_second - mean_first)/mean_first [-].
-        interval: Half the 95 % interval of `difference` [-].
-        effect: Difference over the pooled standard deviation of single runs (Cohen's d) [-].
+        interval: half the 95 % interval of `difference` [-].
+        effect: difference over the pooled standard deviation of single runs (Cohen's d) [-].
     """
 
     mean_first: np.ndarray

@@ -416,9 +416,9 @@ def continuous_push(device: TauDevice, point: ArrayLike, normal: ArrayLike = (0.
     """Returns the largest force into a wall that the motors can hold for good at a pose at rest, gravity included [N].
 
     Args:
-        device: The device.
-        point: Position of the TCP [m].
-        normal: Of the wall, towards the free side.
+        device: the device.
+        point: position of the TCP [m].
+        normal: of the wall, towards the free side.
     """
     return stiffest_push(device, point, normal, torque=device.continuous_torque)
 
@@ -429,10 +429,10 @@ def continuous_share(
     """Returns the torques that a push at rest takes (6,), as shares of the continuous torque; above 1 not for good.
 
     Args:
-        device: The device.
-        point: Position of the TCP [m].
-        force: Of the hand into the wall [N].
-        normal: Of the wall, towards the free side.
+        device: the device.
+        point: position of the TCP [m].
+        force: of the hand into the wall [N].
+        normal: of the wall, towards the free side.
     """
     n = np.asarray(normal, dtype=float) / np.linalg.norm(normal)
     G = device.dynamics(point).actuated_map

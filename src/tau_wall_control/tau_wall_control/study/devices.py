@@ -36,9 +36,9 @@ class Drawn:
     """A random device, and what its controllers do at the nine points.
 
     Attributes:
-        parameters: Of the stand-in that is varied.
-        seed: Of the draw; 0 is the stand-in itself.
-        force: Of the push [N].
+        parameters: of the stand-in that is varied.
+        seed: of the draw; 0 is the stand-in itself.
+        force: of the push [N].
     """
 
     parameters: TauParameters

@@ -15,8 +15,8 @@ def figure_3(device: TauDevice, query: np.ndarray) -> Figure:
     """Draws the device's workspace (blue), wall (green), the operating points of MOPC (red) and the query points.
 
     Args:
-        device: Gives workspace, wall and operating points.
-        query: Query points on the wall, shape (rows, columns, 3), in the world frame [m].
+        device: gives workspace, wall and operating points.
+        query: query points on the wall, shape (rows, columns, 3), in the world frame [m].
     """
     half, z = 1e3 * device.parameters.workspace.cube_edge / 2.0, 1e3 * device.parameters.wall.plane_z
     figure = Figure(figsize=(6.5, 5.5), layout="constrained")
