@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -15,10 +16,9 @@ TESTS = ("test_rclpy_parts.py", "test_rendering_node.py", "test_messages.py", "t
 
 
 def kilted(folder: Path, *arguments: str) -> str:
-    """Runs the command line with Kilted in a folder, outside of this environment; returns what it printed."""
-    outside = 'eval "$HAPTICS_OUTER"; export HAPTICS_ROS=kilted; exec "$@"'
-    command = ["bash", "-c", outside, "bash", str(ROOT / "haptics"), *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    """Runs the command line with Kilted in a folder; returns what it printed."""
+    environment = {**os.environ, "HAPTICS_ROS": "kilted"}
+    done = subprocess.run([ROOT / "haptics", *arguments], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 

@@ -36,6 +36,8 @@ def dds_environment(arguments: Sequence[str], environment: Mapping[str, str]) ->
             (FASTDDS_BUILTIN_TRANSPORTS) and static peers (ROS_STATIC_PEERS) in it are kept.
     """
     result = dict(environment)
+    if _KILTED:  # whose Fast DDS would prefer it, with a warning, to the other variable
+        result.pop("FASTRTPS_DEFAULT_PROFILES_FILE", None)
     chosen = result.setdefault(PROFILES_VARIABLE, str(FAST_DDS_PROFILES))
     if Path(chosen).resolve() != FAST_DDS_PROFILES.resolve() or not _is_realtime(arguments):
         return result

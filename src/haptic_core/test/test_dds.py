@@ -15,7 +15,7 @@ PROFILES, RANGE, TRANSPORTS = PROFILES_VARIABLE, "ROS_AUTOMATIC_DISCOVERY_RANGE"
 def for_fast_dds_3(profiles: str) -> str:
     """Renames the elements that Fast DDS 3 has other names for."""
     renamed = {"heartbeatPeriod": "heartbeat_period", "heartbeatResponseDelay": "heartbeat_response_delay"}
-    for old, new in renamed.items():
+    for old, new in {**renamed, "fastdds.xml": "fastdds3.xml", "fastdds_": "fastdds3_"}.items():
         profiles = profiles.replace(old, new)
     return profiles
 

@@ -71,7 +71,7 @@ def solve(
         if change <= _CONVERGED * np.abs(forces).max():
             break
         ratio = np.sum(step * last) / max(np.sum(last * last), _TINY)
-        if sweep % _EXTRAPOLATED == _EXTRAPOLATED - 1 and 0.0 < ratio < 1.0:
+        if sweep % _EXTRAPOLATED == _EXTRAPOLATED - 1 and sweep < SWEEPS - 1 and 0.0 < ratio < 1.0:
             forces += ratio / (1.0 - ratio) * step  # the limit of steps that keep shrinking by this ratio
     wrench[:] = -forces
     return False, len(values), change <= _ROUNDED * np.abs(forces).max()

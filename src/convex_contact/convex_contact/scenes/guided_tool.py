@@ -91,7 +91,7 @@ class GuidedState:
 
 
 class GuidedWorld:
-    """Moves the tool and the other bodies; takes the place of a generator of references in an admittance controller.
+    """Moves the tool and the other bodies together, by the force of the user on the tool.
 
     Args:
         simulator: simulator of the world with the tool as a free body, its centre of mass at its origin.

@@ -99,7 +99,7 @@ class StepRecords:
             ConvergenceError: a step failed; the steps before it are made.
         """
         period, horizon, left = d.period, d.contact_horizon(approximation), count
-        while left:
+        while left > 0:
             record, into_first = self._of(d, joints, workspace)
             made, status = make_steps(record, into_first, period, horizon, left, True, False, 0)
             for _ in range(made):
@@ -146,8 +146,10 @@ class StepRecords:
         if status != NO_ROOM:
             raise self.error(d, workspace, status)
         d.swap()
-        d.enlarge()
-        d.swap()
+        try:
+            d.enlarge()
+        finally:
+            d.swap()
 
     @staticmethod
     def error(d: WorldDynamics, workspace: Any, status: int) -> ConvergenceError:

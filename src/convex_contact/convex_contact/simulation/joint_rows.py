@@ -139,7 +139,7 @@ class JointRows:
         return not self._others and not self._timed
 
     def copies(self) -> list[np.ndarray]:
-        """Copies all arrays that change from step to step, for :meth:`restore`."""
+        """Copies all arrays that steps change, for :meth:`restore`; the numbers of motors follow their attributes."""
         return [array.copy() for array in self._changing()]
 
     def restore(self, copies: list[np.ndarray]) -> None:
@@ -148,7 +148,7 @@ class JointRows:
             array[:] = values
 
     def _changing(self) -> tuple[np.ndarray, ...]:
-        return self.arrays.parameters, self.arrays.idle, self.arrays.idle_count, self.arrays.motor
+        return self.arrays.parameters, self.arrays.idle, self.arrays.idle_count
 
     def flat(self, d: WorldDynamics, *, everything: bool = False) -> TermInputs:
         """Returns the rows of the coming step for `compiled_step.load_rows`, after `WorldDynamics.prepare`.

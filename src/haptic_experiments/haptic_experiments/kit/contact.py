@@ -277,7 +277,7 @@ class Convergence(ConvergenceStudy):
 
     @classmethod
     def of(cls, world: Callable[[], World], body: str, **study: Any) -> Convergence:
-        """Simulates a world with all approximations; the arguments are those of `ConvergenceStudy.of`."""
+        """Simulates a world with all approximations; the arguments are those of `ConvergenceStudy.simulated`."""
         return cls(**vars(ConvergenceStudy.simulated(lambda *_: world(), body, approximations=tuple(STYLES), **study)))
 
     def compare_lagged(self, claims: Claims, text: str, expected: Mapping[float, float], relative: float) -> None:
