@@ -114,7 +114,7 @@ def main(task: str, ros: str, home: str, *more: str) -> int | str:
     if task == "setup":
         slow = min(slowness() for _ in range(5))
         seconds, download, disk = map(sum, zip(*(COSTS[part] for part in more), strict=True))
-        print(f"{100 * slow:.0f} {download} MB of downloads, {disk} MB of disk, about {slow * seconds:.0f} s")
+        print(f"{100 * slow:.0f} {download} MB of downloads, {disk} MB of disk, at least {slow * seconds:.0f} s")
     return 0
 
 

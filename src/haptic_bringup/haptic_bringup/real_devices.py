@@ -12,6 +12,7 @@ from rich.table import Column, Table
 
 from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_devices.device import Device
 from haptic_devices.drivers.driver import Driver, Presence
 from haptic_devices.factories import ENTRY_POINTS, NODE_PARAMETER_FILE, find_device, load_numbers
 from haptic_devices.inputs.source import Input, installed_inputs
@@ -94,6 +95,11 @@ def with_real_device(experiment: str, description: LaunchDescription, given: Map
             return rest  # the experiment's own
         needed = _needed_device(experiment, description)
         raise UsageError(f"argument device: {needed}, got {_described_driver(name, driver)}", _LIST)
+    own = _made(str(_device_of(launched_nodes(description)).parameters["device"]))
+    kind = driver.kind if isinstance(driver, Driver) else _made(name).kind
+    if kind != own.kind:
+        needed = _needed_device(experiment, description)
+        raise UsageError(f"argument device: {needed}, got {name} ({kind} device)", _LIST)
     if not isinstance(driver, Driver):
         return dict(given)
     _check_axes(experiment, launched_nodes(description, rest), name, driver)
@@ -162,10 +168,15 @@ def _needed_device(experiment: str, description: LaunchDescription) -> str:
     own = str(_device_of(launched_nodes(description)).parameters["device"])
     if own == SCRIPTED:
         return f"experiment {experiment} has no device"
-    device = find_device(own)(check_all(load_parameter_specs(NODE_PARAMETER_FILE), {"device": own, "held": False}))
+    device = _made(own)
     sensor = " and a force sensor" if device.has_force_sensor else ""
     shape = f"{device.kind} device with {len(device.joints)} degrees of freedom{sensor}"
     return f"experiment {experiment} needs {own} ({shape})"
+
+
+def _made(name: str) -> Device:
+    """Makes a simulated device with its default numbers and without a hand."""
+    return find_device(name)(check_all(load_parameter_specs(NODE_PARAMETER_FILE), {"device": name, "held": False}))
 
 
 def _described_driver(name: str, driver: object) -> str:

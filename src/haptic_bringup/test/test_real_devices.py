@@ -85,6 +85,12 @@ def test_an_experiment_that_needs_another_device_is_refused_in_one_line(name: st
         chosen(name, device="inverse3")
 
 
+def test_a_simulated_device_of_the_other_kind_is_refused_before_a_node_starts() -> None:
+    needed = r"experiment friction_impedance needs joystick \(impedance device with 2 degrees of freedom\)"
+    with pytest.raises(UsageError, match=rf"^argument device: {needed}, got five_bar \(admittance device\)$"):
+        chosen("friction_impedance", device="five_bar")
+
+
 def test_an_unknown_device_and_an_unknown_argument_are_named() -> None:
     with pytest.raises(UsageError, match=r"^argument device: expected one of .*inverse3.*, got 'inverse4'"):
         chosen("friction_impedance", device="inverse4")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ def write_replay_report(directory: Path, console: Console) -> dict[str, Any]:
     used = {source: replayed.parameters(source) for source in _rendering(replayed)}
     page = render_page(about, claims, [(directory / "figure.png", caption)], used, document, tables)
     (directory / "report.html").write_text(page)
-    _print(topics, claims, plain, directory, console)
+    _print(topics, claims, None if plain else parameters, directory, console)
     return document
 
 
@@ -206,16 +206,21 @@ def _field_rows(topics: Mapping[str, TopicComparison]) -> list[tuple[str, ...]]:
 
 
 def _print(
-    topics: Mapping[str, TopicComparison], claims: list[Claim], plain: bool, directory: Path, console: Console
-) -> None:
+    topics: Mapping[str, TopicComparison], claims: list[Claim], changed: Mapping[str, Collection[str]] | None,
+    directory: Path, console: Console,
+) -> None:  # fmt: skip
+    """Prints the comparison; changed: parameters that differ by node, None in a replay that changes nothing."""
     _show(console, _CONSOLE_TOPICS, [_row(name, topic) for name, topic in topics.items()])
     _show(console, _CONSOLE_FIELDS, [row for row in _field_rows(topics) if row[3]])
     for claim in claims:
         style = "green" if claim.shown else "red"
         console.print(f"{claim.text}: [{style}]{claim.verdict}[/{style}] ({claim.measured})", soft_wrap=True)
-    if not plain:
+    if changed is not None:
         same = all(topic.equal for topic in topics.values())
-        console.print("the answers are " + ("those of the recording, bit for bit" if same else "not the recorded ones"))
+        names = ", ".join(sorted({name for parameters in changed.values() for name in parameters}))
+        why = f": the replay has another {names}" if names else ""
+        answers = "those of the recording, bit for bit" if same else f"not the recorded ones{why}"
+        console.print(f"the answers are {answers}", soft_wrap=True)
     console.print(f"report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
 
 

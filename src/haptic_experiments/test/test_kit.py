@@ -197,3 +197,25 @@ def test_several_numbers_have_limits_of_their_own() -> None:
     assert claims[0].measured == "at rest: depth [µm] 29 (below 100); force [N] 0.5 (below 1)"
     assert claims[3].measured == "it did not rest"
     assert claims[4].measured == "fast 0.299, slow 0.301 (expected 0.3, within 0.003)"
+
+
+def test_a_claim_about_nothing_is_not_shown() -> None:
+    claims = Claims()
+    claims.identical("the same", {})
+    claims.each("every case", [])
+    assert [claim.verdict for claim in claims] == ["not reached in this run"] * 2
+
+
+def test_a_tolerance_includes_its_end() -> None:
+    claims = Claims()
+    claims.near("one", 1.0, 1.0)
+    claims.all_near("all", {"first": 1.0}, 1.0)
+    assert [claim.shown for claim in claims] == [True, True]
+
+
+def test_a_finding_stays_a_finding_when_claims_are_set_aside() -> None:
+    claims = Claims()
+    claims.below("small", 1.0, 2.0)
+    claims.note("found", "3")
+    claims.set_aside("another model")
+    assert [claim.verdict for claim in claims] == ["not reached in this run", "a finding, not judged"]

@@ -15,6 +15,9 @@ _Part = TypeVar("_Part")
 #: the measured numbers of a claim in words, and whether they show it; None if the run does not reach it
 Verdict = tuple[str, bool | None]
 
+#: reason of a claim without numbers
+_MISSING = "not in this run"
+
 #: behind a limit in a claim's sentence that was chosen when the numbers were known
 AFTER_DATA = "chosen after the data"
 
@@ -120,7 +123,7 @@ class Claims(list[Claim]):
         about: str = "",
         unless: str = "",
     ) -> None:
-        """Adds the claim that a number is another one but for a difference."""
+        """Adds the claim that a number differs from an expected one by at most a tolerance."""
         off = absolute + relative * abs(expected)
         rule = f"expected {expected:.4g} {unit}".rstrip() + f", within {off:.2g} {unit}"
         self._number(text, value, rule, unit, about, unless, lambda x: abs(x - expected) <= off)
@@ -143,10 +146,10 @@ class Claims(list[Claim]):
     def all_near(
         self, text: str, values: Mapping[str, float], expected: float, *, absolute: float = 0.0, relative: float = 0.0
     ) -> None:
-        """Adds the claim that several numbers are another one but for a difference; the arguments are as in `near`."""
+        """Adds the claim that several numbers differ from an expected one by at most a tolerance; see `near`."""
         off = absolute + relative * abs(expected)
         measured = ", ".join(f"{name} {value:.6g}" for name, value in values.items())
-        shown = all(abs(value - expected) < off for value in values.values()) if values else None
+        shown = all(abs(value - expected) <= off for value in values.values()) if values else None
         rule = f" (expected {expected:.4g}, within {off:.2g})" if values else "not in this run"
         self.say(text, measured + rule, shown)
 
@@ -159,7 +162,8 @@ class Claims(list[Claim]):
             unless: why the run cannot show it.
         """
         measured = "largest differences: " + ", ".join(f"{name} {value:.3g}" for name, value in differences.items())
-        self.say(text, measured, all(value == 0.0 for value in differences.values()), unless=unless)
+        missing = unless or ("" if differences else _MISSING)
+        self.say(text, measured, all(value == 0.0 for value in differences.values()), unless=missing)
 
     def each(
         self, text: str, cases: Sequence[tuple[str, bool]], rule: str = "", *, between: str = "; ", unless: str = ""
@@ -174,11 +178,11 @@ class Claims(list[Claim]):
             unless: reason why a run without cases cannot show it.
         """
         measured = between.join(words for words, _ in cases) + rule
-        self.say(text, measured, all(holds for _, holds in cases), unless="" if cases else unless)
+        self.say(text, measured, all(holds for _, holds in cases), unless="" if cases else unless or _MISSING)
 
     def set_aside(self, why: str) -> None:
         """Takes the verdicts off all claims so far: the numbers are those of another model, which `why` names."""
-        self[:] = [Claim(claim.text, f"{why}: {claim.measured}", None) for claim in self]
+        self[:] = [Claim(claim.text, f"{why}: {claim.measured}", None, claim.judged) for claim in self]
 
     def _number(
         self,
@@ -191,7 +195,7 @@ class Claims(list[Claim]):
         holds: Callable[[float], bool],
     ) -> None:
         if value is None:
-            self.say(text, unless=unless or "not in this run")
+            self.say(text, unless=unless or _MISSING)
             return
         lead = f"{about} " if about else ""
         self.say(text, f"{lead}{value:.4g} {unit}".rstrip() + f" ({rule.rstrip()})", holds(value), unless=unless)
