@@ -44,6 +44,18 @@ def test_a_heading_beyond_half_a_turn_is_continuous() -> None:
     np.testing.assert_allclose(found.heading, x[:, 3], atol=1e-12)
 
 
+def test_parking_counts_what_is_rolled_and_what_slips_across_and_along() -> None:
+    n, period = 5, 0.1
+    flat, heading = np.zeros(n), np.full(n, np.pi / 2)  # along y
+    motion = RollingMotion(
+        flat, flat, heading, np.array([1.0, 1.0, -1.0, -1.0, 0.0]), flat, np.array([0, 0, 0.2, -0.2, 0])
+    )
+    position = np.column_stack((np.linspace(0.0, 0.3, n), np.linspace(0.0, 0.1, n), flat))
+    found = motion.parking(position, period, 0, n - 1)
+    assert (found.across, found.along) == pytest.approx((0.3, 0.1))
+    assert (found.rolled, found.slipped) == pytest.approx((0.4, 0.02))
+
+
 # ---- disk on a sphere -----------------------------------------------------------------------------------------
 
 
@@ -101,13 +113,39 @@ def test_beyond_the_links_reach_there_are_no_rates() -> None:
     assert q[1, 1] == 0.0 and np.isnan(rates[1]).all()
 
 
-def test_parking_counts_what_is_rolled_and_what_slips_across_and_along() -> None:
-    n, period = 5, 0.1
-    flat, heading = np.zeros(n), np.full(n, np.pi / 2)  # along y
-    motion = RollingMotion(
-        flat, flat, heading, np.array([1.0, 1.0, -1.0, -1.0, 0.0]), flat, np.array([0, 0, 0.2, -0.2, 0])
-    )
-    position = np.column_stack((np.linspace(0.0, 0.3, n), np.linspace(0.0, 0.1, n), flat))
-    found = motion.parking(position, period, 0, n - 1)
-    assert (found.across, found.along) == pytest.approx((0.3, 0.1))
-    assert (found.rolled, found.slipped) == pytest.approx((0.4, 0.02))
+def test_end_point_beside_the_circle_has_its_own_speed_error_and_energy() -> None:
+    mechanism, n = TwoLinkOnCircle(), 40
+    wanted = np.linspace(np.pi - 0.01, np.pi + 0.3, n)  # the measured angle begins on the other branch of arctan2
+
+    def moving(angle: np.ndarray, radius: float, rate: float, outwards: float) -> tuple[np.ndarray, np.ndarray]:
+        radial = np.column_stack((np.cos(angle), np.sin(angle), np.zeros(n)))
+        tangent = np.column_stack((-np.sin(angle), np.cos(angle), np.zeros(n)))
+        return radius * radial, radius * rate * tangent + outwards * radial
+
+    reference, measured = moving(wanted, 0.05, 0.4, 0.0), moving(wanted + 0.02, 0.051, 0.3, 0.01)
+    force = moving(wanted + 0.02, 1.0, 2.0, 5.0)[1]  # 2 N along the circle, 5 N outwards
+    elbow = np.ones((n, 2))
+    q, qdot = mechanism.joint_motion(*reference, elbow)
+    found = mechanism.circle_motion(q, qdot, measured=measured, reference=reference, force=force)
+    np.testing.assert_allclose(found.speed, 0.05 * 0.4)
+    np.testing.assert_allclose(found.measured_speed, 0.051 * 0.3)
+    np.testing.assert_allclose(found.error, 0.05 * 0.02)
+    np.testing.assert_allclose(found.radial, 0.001)
+    np.testing.assert_allclose(found.force, 2.0)
+    assert (found.first_rate == qdot[:, 0]).all()
+    for total, links, joints in (
+        (found.total, found.links, (q, qdot)),
+        (found.measured_total, found.measured_links, mechanism.joint_motion(*measured, elbow)),
+    ):
+        energy = [mechanism.kinetic_energy(*row) for row in zip(*joints, strict=True)]
+        np.testing.assert_allclose(total, energy)
+        np.testing.assert_allclose(links.sum(axis=1), energy)
+
+
+def test_error_along_the_circle_excludes_full_rotations() -> None:
+    mechanism = TwoLinkOnCircle()
+    angle = np.array([[3.0, -3.1], [0.1, -0.1]])  # measured and reference at each of two ticks
+    p, x = (0.05 * np.column_stack((np.cos(a), np.sin(a), np.zeros(2))) for a in angle.T)
+    q, rest = np.ones((2, 2)), np.zeros((2, 3))
+    found = mechanism.circle_motion(q, 0.0 * q, measured=(p, rest), reference=(x, rest), force=rest)
+    np.testing.assert_allclose(found.error, 0.05 * np.array([6.1 - 2.0 * np.pi, 0.2]), atol=1e-15)

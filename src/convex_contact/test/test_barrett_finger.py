@@ -104,6 +104,13 @@ def test_the_arm_of_a_ring_is_that_of_its_even_pressure() -> None:
     )
 
 
+def test_play_of_the_pinion_is_twice_the_angle_that_backlash_removes_from_a_tooth() -> None:
+    pinion = FINGER.pinion
+    full, thin = (2.0 * gear.half_angle(pinion.pitch_radius) for gear in (replace(pinion, backlash=0.0), pinion))
+    assert FINGER.pinion_play == pytest.approx(2.0 * (full - thin))
+    assert replace(FINGER, backlash=0.0).pinion_play == 0.0
+
+
 def test_the_shafts_are_where_the_gears_meet() -> None:
     x, y = FINGER.motor_position
     assert math.hypot(x, y) == pytest.approx((PINION_TEETH + PROXIMAL_TEETH) * 0.25e-3)

@@ -15,6 +15,7 @@ from convex_contact.scenes.pushing_arm import BALL_RADIUS, BALL_START, HAND_PLAC
 from convex_contact.scenes.rod_impact import Impact, simulate_impact
 from convex_contact.scenes.tosses import HALF_WIDTH, cube_edges
 from convex_contact.simulation.convergence import (
+    ConvergenceStudy,
     convergence_order,
     extrapolated,
     position_errors,
@@ -107,6 +108,37 @@ def test_a_fall_converges_with_first_order() -> None:
             assert error == pytest.approx(9.81 * (period - 1e-4) / 2 * 0.04 / np.sqrt(3.0), rel=2e-2)
         assert convergence_order(by_period) == pytest.approx(1.0, abs=0.1)
         assert convergence_order({1.0: 3.0, 2.0: 12.0, 4.0: 0.0}, (1.0, 2.0)) == pytest.approx(2.0)
+
+
+def test_a_study_of_a_fall_has_the_order_that_its_reference_leaves() -> None:
+    """The error is proportional to T - T_ref: of two time steps, one twice the other, the order is a logarithm."""
+    periods, reference = (1e-3, 2e-3), 1e-4
+    study = ConvergenceStudy.simulated(
+        lambda approximation, period: falling_sphere(height=10.0),
+        "ball",
+        approximations=("lagged", "similar"),
+        reference=reference,
+        periods=periods,
+        duration=0.02,
+    )
+    order = np.log2((periods[1] - reference) / (periods[0] - reference))
+    for name in ("lagged", "similar"):
+        assert list(study.errors[name]) == list(periods)
+        # the trapezoids of a parabola over 10 and 20 steps differ by 0.4 %
+        assert study.orders[name] == pytest.approx(order, abs=0.01)
+    assert study.is_first_order
+
+
+@pytest.mark.parametrize(
+    ("orders", "holds"),
+    [
+        ({"lagged": 1.14, "similar": 0.86, "sap": 0.5}, True),
+        ({"lagged": 1.16, "similar": 1.0}, False),
+        ({"lagged": 1.0, "similar": 0.84}, False),
+    ],
+)
+def test_a_study_is_of_first_order_if_lagged_and_similar_are(orders: dict[str, float], holds: bool) -> None:
+    assert ConvergenceStudy({}, orders).is_first_order is holds
 
 
 def test_an_error_of_first_order_is_extrapolated_exactly() -> None:

@@ -66,3 +66,33 @@ def test_nothing_moves_and_without_a_tip_that_is_refused() -> None:
     sim.step()
     assert sim.time == pytest.approx(1e-3)
     assert world.bodies[0].geometries[0].material.friction == 0.3
+
+
+def test_tap_is_measured_from_the_tick_before_the_touch() -> None:
+    n, part = 12, slice(2, 11)
+    velocity, force, distance = np.zeros((n, 3)), np.zeros((n, 3)), np.full(n, 1e-3)
+    velocity[:, 2] = [9, 9, -0.3, -0.3, -0.2, -0.1, 0.0, 0.05, 0.15, 0.1, 0.1, 9]  # 9: outside the part
+    distance[4:9] = -1e-5, -3e-5, -4e-5, -2e-5, -1e-5
+    force[6], force[11] = (3.0, 0.0, 4.0), (0.0, 0.0, 99.0)
+    found = tooth.measure_tap(velocity, force, distance, part, "cusp 1")
+    assert found is not None and found.name == "cusp 1"
+    assert (found.speed, found.rebound) == (0.3, 0.15)
+    assert (found.peak_force, found.penetration) == (5.0, 4e-5)
+    assert found.stiffness == pytest.approx(5.0 / 4e-5)
+
+
+def test_tip_that_stays_above_the_tooth_makes_no_tap() -> None:
+    velocity, force, distance = np.zeros((5, 3)), np.zeros((5, 3)), np.array([-1e-5, 1e-5, 0.0, 1e-5, -1e-5])
+    assert tooth.measure_tap(velocity, force, distance, slice(1, 4), "cusp 1") is None
+
+
+def test_motion_in_the_groove_is_measured_from_its_line() -> None:
+    x = np.array([-1.5e-3, -0.5e-3, 0.0, 1.0e-3])
+    y, above = np.array([1e-5, -3e-5, 0.0, 2e-5]), np.array([0.0, 1e-5, -4e-5, 2e-5])
+    position = np.column_stack((x, y, tooth.groove_height(x, R) + above))
+    contact = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 1]], dtype=bool)  # flanks: 0, 1 and 2, 3
+    pushes = np.array([[1, 1, 1, 0], [0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=bool)
+    found = tooth.measure_groove(position, np.array([1e-5, 0.0, -6e-5, -2e-5]), contact, pushes, R)
+    assert (found.sideways, found.depth, found.planes) == (3e-5, 6e-5, 3)
+    assert (found.both_flanks, found.both_push) == (0.5, 0.25)
+    assert (found.height, found.length) == pytest.approx((4e-5, 2.5e-3))

@@ -92,3 +92,11 @@ def test_the_workspace_is_0_37_m_wide_and_0_41_m_deep():
         for x, y in ((0.183, 0.0), (-0.183, 0.0), (0.0, 0.151), (0.0, -0.255)):
             inverse(GEOMETRY, scale * x, scale * y, q)
             assert (np.abs(q - HOME).max() < DEFAULT.range) == inside
+
+
+@pytest.mark.parametrize(("upper_arm", "forearm"), [(0.3, 0.2), (0.25, 0.35)])
+def test_one_count_displaces_the_tool_by_at_most_the_resolution(upper_arm, forearm):
+    device = five_bar(length_upper_arm=upper_arm, length_forearm=forearm, encoder_resolution=1e-4)
+    jacobian = np.zeros((6, 2))
+    tool_jacobian(device.geometry, HOME + np.array((0.2, -0.3)), jacobian)
+    assert device.tool_resolution == pytest.approx(1e-4 * np.linalg.norm(jacobian[:2], axis=0).max())

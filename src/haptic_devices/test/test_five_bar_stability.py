@@ -11,10 +11,11 @@ import pytest
 from haptic_core.commands import POSITION, VELOCITY, Motion
 from haptic_devices import factories
 from haptic_devices.device import load_parameters
-from haptic_devices.five_bar import DEFAULT_FILE, FiveBar, FiveBarParameters
+from haptic_devices.five_bar import DEFAULT_FILE, FiveBar, FiveBarParameters, stability
 from haptic_devices.five_bar.stability import (
     circle_plan,
     grasp,
+    grip_stability,
     loop_matrix,
     oscillation,
     smallest_mass,
@@ -207,3 +208,17 @@ def test_oscillation_depends_on_seed_friction_force_and_delay():
 def test_a_speed_beyond_the_limit_is_reported_as_infinite():
     slow = FiveBarParameters(**{**DEFAULT.model_dump(), "velocity_limit": 0.2})
     assert oscillation(slow, HAND, 2.0, friction_force=6.0, period=PERIOD) == float("inf")
+
+
+def test_grip_stability_holds_the_limits_and_the_shaking_of_each_grasp(monkeypatch):
+    """The circle is shorter than usual: the run takes one second."""
+    monkeypatch.setattr(stability, "STEADY", 0.4)
+    own = {"friction_force": 6.0, "period": PERIOD, "delay": 1}
+    found = grip_stability(five_bar(), HAND, [4.0], [1.0], **own)
+    assert found.delay == 1 and list(found.smallest_mass) == ["4"]
+    for delay, limit in enumerate(found.smallest_mass["4"]):
+        below, above = spectral_radius_map(five_bar(), HAND, [0.98 * limit, limit], [4.0], period=PERIOD, delay=delay)[
+            :, 0
+        ]
+        assert below > 1.0 > above
+    assert found.shaking == [(4.0, 1.0, oscillation(DEFAULT, grasp(HAND, 4.0), 1.0, **own))]

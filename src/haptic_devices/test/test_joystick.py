@@ -138,6 +138,24 @@ def test_the_velocity_filter_s_step_response_is_first_order_with_its_corner_freq
     assert response == pytest.approx(expected, abs=1e-12)  # roundings of the position, divided by T
 
 
+@pytest.mark.parametrize("cutoff", [30.0, 400.0])
+def test_measured_velocity_of_a_uniform_acceleration_is_late_by_the_delay(cutoff):
+    acceleration, steps = 2.0, 400  # 75 time constants of the slower filter
+    constants = encoder.constants(resolution=0.0, cutoff=cutoff, period=PERIOD)
+    position, velocity = np.zeros(1), np.zeros(1)
+    for k in range(1, steps + 1):
+        encoder.sample(np.array([0.5 * acceleration * (k * PERIOD) ** 2]), constants, position, velocity)
+    late = steps * PERIOD - velocity[0] / acceleration
+    # roundings of a position of 0.16, divided by T
+    assert encoder.velocity_delay(cutoff, PERIOD) == pytest.approx(late, abs=1e-12)
+
+
+def test_velocity_without_a_filter_is_late_by_half_a_period():
+    # and that of a slow filter, beyond its time constant 1/(2 pi f), by T^2 2 pi f/12
+    assert encoder.velocity_delay(1e5, PERIOD) == pytest.approx(0.5 * PERIOD)
+    assert encoder.velocity_delay(1.0, PERIOD) == pytest.approx(1.0 / (2.0 * math.pi), abs=PERIOD**2)
+
+
 def test_the_device_reports_the_nearest_counts_of_the_true_angles():
     device = joystick()
     resolution = device.parameters.encoder_resolution

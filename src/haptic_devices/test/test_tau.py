@@ -20,6 +20,7 @@ from haptic_devices.hands.spatial_hand import SpatialHandParameters
 from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST
 from haptic_devices.motions.wall import TAP_SPEED, WALL_MOTIONS, make_wall_plan
 from haptic_devices.tau import Tau, TauDriverParameters
+from haptic_devices.tau.apparent_inertia import apparent_inertia
 from tau_wall_control import TauDevice
 from tau_wall_control.device.rotations import rotation_from_quaternion
 
@@ -129,6 +130,46 @@ def test_a_tool_that_leaves_the_workspace_is_a_fault() -> None:
     with pytest.raises(DeviceError, match=r"^the tool has left the workspace: .* position \["):
         for _ in range(3000):
             device.write(np.zeros(6))
+
+
+def translational(matrix: np.ndarray) -> np.ndarray:
+    """Inertia (3, 3) that a force meets if the rotation is free, of an inertia (6, 6)."""
+    inertia, coupling, rotational = matrix[:3, :3], matrix[:3, 3:], matrix[3:, 3:]
+    return np.asarray(inertia - coupling @ np.linalg.solve(rotational, coupling.T))
+
+
+@pytest.mark.parametrize("period", [1e-9, T])
+def test_slope_of_friction_adds_to_the_inertia_of_the_mechanism(period: float) -> None:
+    device, pose, step = alone("friction.viscous_elbow=0"), np.array([0.01, -0.005, 0.008, 0.0, 0.0, 0.0, 1.0]), 1e-6
+    mechanism = device.mechanism
+    ahead, behind = (
+        np.array([mechanism.dynamics(pose[:3], None, row).velocity_force for row in sign * step * np.eye(6)])
+        for sign in (1.0, -1.0)
+    )
+    slope = (ahead - behind).T / (2.0 * step)  # without the centrifugal forces, which are even in the velocity
+    expected = translational(mechanism.dynamics(pose[:3]).mass_matrix + 0.5 * period * slope)
+    # the joints have 1e-6/0.05 m, 4e-4 of the smoothing speed; tanh differs from its argument by a third of its square
+    assert_allclose(apparent_inertia(device, pose, np.zeros(6), 1.0, period), expected, rtol=1e-6, atol=1e-7)
+
+
+def test_coulomb_friction_adds_no_apparent_inertia_to_a_fast_tool() -> None:
+    device, pose = alone(), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    # 40 smoothing speeds of each joint: the slope of tanh is 4 exp(-80)
+    fast = np.linalg.solve(device.mechanism.dynamics(pose[:3]).actuated_map, np.full(6, 2.0))
+    viscous = apparent_inertia(alone("friction.coulomb_actuated=0"), pose, np.zeros(6), 0.0, T)
+    assert_allclose(apparent_inertia(device, pose, fast, 0.0, T), viscous, rtol=1e-12)
+    assert np.linalg.eigvalsh(apparent_inertia(device, pose, np.zeros(6), 0.0, T) - viscous).min() > 0.0
+
+
+def test_hand_adds_its_inertia_and_half_the_period_times_its_damping() -> None:
+    frictionless = [f"friction.{name}_actuated=0" for name in ("viscous", "coulomb")]
+    device, pose = make(device_parameters=frictionless), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    assert device.hand is not None
+    p, M = device.hand.parameters, device.mechanism.dynamics(pose[:3]).mass_matrix
+    hand = np.diag(np.repeat([p.mass + 0.5 * T * p.damping, p.rotational_inertia + 0.5 * T * p.rotational_damping], 3))
+    for grip in (0.0, 0.5, 1.0):
+        found = apparent_inertia(device, pose, np.zeros(6), grip, T)
+        assert_allclose(found, translational(M + grip * hand), rtol=1e-9, atol=1e-12)
 
 
 # ---- sensors --------------------------------------------------------------------------------------

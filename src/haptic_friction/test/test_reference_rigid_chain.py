@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from haptic_friction.reference.rigid_chain import rigid_chain
+from haptic_friction.reference.rigid_chain import momentum_residual, rigid_chain, rising_periods
 
 TRUTH = np.load(Path(__file__).parent / "data/fig11_rigid_truth.npz")
 
@@ -54,3 +55,21 @@ def test_two_bodies_that_stick_move_with_the_base() -> None:
     acceleration = np.diff(np.concatenate(([0.0], u))) / 1e-3
     np.testing.assert_allclose(force[:, 1], 2.0 * acceleration + position[:, 1], rtol=0, atol=1e-8)
     np.testing.assert_allclose(force[:, 0] - force[:, 1], acceleration + position[:, 0], rtol=0, atol=1e-8)
+
+
+def test_momentum_residual_is_the_error_over_the_largest_force() -> None:
+    """Forces of 3 - 1 - 10 x 0.1 = 1 N on body 1 and of 1 - 20 x 0.2 = -3 N on body 2."""
+    position, force = np.array([[0.1, 0.2], [9.0, 9.0]]), np.array([[3.0, 1.0], [9.0, 9.0]])  # the last is not used
+    chain = {"mass": np.array([2.0, 4.0]), "spring": np.array([10.0, 20.0]), "period": 0.5}
+    velocity = np.array([[1.0, 1.0], [1.0 + 0.5 * 1.0 / 2.0, 1.0 - 0.5 * 3.0 / 4.0]])
+    assert momentum_residual(velocity, position, force, **chain) == pytest.approx(0.0, abs=1e-15)
+    velocity[1, 0] += 0.3  # 2 kg x 0.3 m/s/0.5 s = 1.2 N
+    assert momentum_residual(velocity, position, force, **chain) == pytest.approx(1.2 / 3.0)
+    assert momentum_residual(velocity[:1], position[:1], force[:1], **chain) == 0.0
+
+
+def test_rising_periods_begin_at_the_last_value_that_is_not_positive() -> None:
+    assert rising_periods(np.array([-1.0, 0.0, 1.0, -1.0, 2.0, 3.0, -1.0, 0.0, 0.0, 1.0])) == [(1, 3), (3, 8)]
+    sine = np.sin(2.0 * np.pi * (np.arange(35) / 10.0 - 0.05))
+    assert rising_periods(sine) == [(0, 10), (10, 20), (20, 30)]
+    assert rising_periods(np.array([1.0, -1.0, 1.0])) == []

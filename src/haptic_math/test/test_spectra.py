@@ -26,3 +26,10 @@ def test_rms_above_a_frequency_is_that_of_the_fast_sine() -> None:
     assert rms_above(SIGNAL, T, 200.0) == pytest.approx(0.0, abs=1e-9)
     assert fraction_above(SIGNAL, T, 50.0) == pytest.approx(0.8)
     assert fraction_above(np.ones((10, 2)), T, 50.0) == 0.0
+
+
+def test_rms_above_zero_is_the_standard_deviation() -> None:
+    """Parseval's theorem, for an odd number of samples."""
+    noise = np.random.default_rng(3).normal(2.0, 1.0, (501, 1))
+    assert rms_above(noise, T, 0.0) == pytest.approx(noise.std())
+    assert fraction_above(noise, T, 0.0) == pytest.approx(1.0)
