@@ -33,3 +33,11 @@ def test_rms_above_zero_is_the_standard_deviation() -> None:
     noise = np.random.default_rng(3).normal(2.0, 1.0, (501, 1))
     assert rms_above(noise, T, 0.0) == pytest.approx(noise.std())
     assert fraction_above(noise, T, 0.0) == pytest.approx(1.0)
+
+
+def test_the_line_of_nyquist_counts_once() -> None:
+    alternating = (-1.0) ** np.arange(64)
+    assert rms_above(alternating[:, None], T, 50.0) == pytest.approx(1.0)
+    both = np.column_stack((alternating, np.sqrt(2.0) * np.sin(2.0 * np.pi * np.arange(64) / 16)))
+    assert fraction_above(both, T, 0.4 / T) == pytest.approx(np.sqrt(0.5))
+    assert spectrum_without_mean(alternating, T)[1][-1] == pytest.approx(1.0)

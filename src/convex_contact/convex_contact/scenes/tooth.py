@@ -112,7 +112,7 @@ class InGroove:
 def measure_tap(
     velocity: np.ndarray, force: np.ndarray, distance: np.ndarray, part: slice, name: str
 ) -> CuspTap | None:
-    """Measures a tap on a cusp; returns None if the tip does not touch the tooth.
+    """Measures a tap on a cusp; returns None if the tip does not come to touch the tooth.
 
     Args:
         velocity: of the true tip (n, 3) [m/s].
@@ -122,9 +122,9 @@ def measure_tap(
         name: name of the tap.
     """
     inside = np.flatnonzero(distance[part] < 0.0)
-    if not len(inside):
+    touch = part.start + int(inside[0]) if len(inside) else 0
+    if not touch:  # without a tick before, there is no speed of the impact
         return None
-    touch = part.start + int(inside[0])
     push, depth = float(np.linalg.norm(force[part], axis=1).max()), float(-distance[part].min())
     return CuspTap(
         name=name,

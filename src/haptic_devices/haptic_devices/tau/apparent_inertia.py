@@ -11,9 +11,9 @@ from tau_wall_control.device.rotations import rotation_from_quaternion
 def apparent_inertia(device: Tau, pose: np.ndarray, twist: np.ndarray, grip: float, period: float) -> np.ndarray:
     """Computes the apparent inertia at the tool over one period (3, 3) [kg], its rotation free, in the base frame.
 
-    It consists of the inertia of mechanism and hand, and half the period times the slopes of joint friction and of the
-    hand's damping over velocity: under a constant force the velocity is a ramp, whose mean has half the change of its
-    end.
+    It consists of the inertia of mechanism and hand, and half the period times the slopes over velocity of the actuated
+    joints' friction and of the hand's damping. The passive elbows' friction is left out, 0.01 % with the suite's
+    numbers. Under a constant force the velocity is a ramp, whose mean has half the change of its end.
 
     Args:
         device: the device, with its hand.

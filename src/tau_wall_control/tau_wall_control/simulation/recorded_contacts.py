@@ -191,7 +191,7 @@ def measure_tap(run: WallMotion, part: slice, name: str, *, static: float, perio
         period: T [s].
         ticks: ticks of delay of the commands.
     """
-    first = slice(part.start - 10, part.stop)  # the fingers may open a little late
+    first = slice(max(0, part.start - 10), part.stop)  # the fingers may open a little late
     inside = np.flatnonzero(run.depth[first].max(axis=1) > 0.0)
     if not len(inside) or not inside[0]:
         return None
@@ -207,7 +207,7 @@ def measure_tap(run: WallMotion, part: slice, name: str, *, static: float, perio
         static=static,
         allowed=TAP_MARGIN * float(bound) + static,
         late=ticks * period * speed,
-        rebound=float(-run.speed_in[first, wall].min()),
+        rebound=max(0.0, float(-run.speed_in[first, wall].min())),
         saturated=float(run.saturated[first].sum()) * period,
     )
 
