@@ -1,7 +1,7 @@
 """A recorded run as a pandas DataFrame, an xarray Dataset and a Parquet file, each in one line.
 
 The bag is one of half a second, made here by the nodes of an experiment; with one of your own, only `read` is needed:
-`haptic_bags.read("runs/<time>-friction_impedance")`.
+`haptic_bags.read("runs/<time>-friction_impedance/bag")`.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ assert launch(load_experiment("friction_impedance").launch_file, {"duration": "0
 
 run = haptic_bags.read(bag)
 print("topics:", *run.topics)
-force = run["/joystick/friction/state"]["force"]  # array (messages, 3)
+force = run["/joystick/friction/state"]["force"]  # array (messages, 2)
 frame = run.data_frame()  # a row per tick, a column per component
 data = run.dataset()
 run.write(bag.with_suffix(".parquet"))  # or .csv, .mat; on the command line: ./haptics export RUN FILE

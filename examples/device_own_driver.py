@@ -51,6 +51,7 @@ for _ in range(2000):
 device.deactivate()
 position, velocity, force = np.array(record[500:]).T
 fast = np.abs(velocity) > 0.1
+print(f"sliding faster than 0.1 m/s, the hand feels {np.abs(force[fast]).mean():.3f} N against the motion")
 assert np.allclose(force[fast], -np.sign(velocity[fast]), atol=1e-9)
 
 figure, axes = plt.subplots(figsize=(5, 3), layout="constrained")

@@ -1,6 +1,20 @@
-"""A step of a simulator in one compiled call: contacts, the solver's problem, its solution, the new state.
+"""A step of a simulator in one compiled call; several calls would cost a small world as much as its arithmetic.
 
-Calls of compiled functions and Python's work between them would cost a small world as much as its arithmetic.
+:func:`step_world` makes one step:
+
+1. Prepare: A, v* and poses from q0, v0, and rows of joint laws and limits. Unless the step is whole, Python does this.
+2. Contacts: finds the pairs within the margins of the bodies, and matches them with the contacts of the last step.
+3. Load: writes A, v*, and the Jacobians and parameters of the contacts into the solver's workspace.
+4. Solve: computes the velocity v at the end of the step.
+5. Repeat: from 2 with wider margins, if a pair that was left out might act at v. If a limit of a joint acts that was
+   left out, the caller repeats the step with all limits.
+6. Move: q = q0 + dt N(q0) v, and the elastic displacements of the contacts.
+
+Two lists of contacts alternate: a step writes one of them and reads the last step's contacts in the other.
+:func:`make_steps` is the compiled loop over steps that alternates them. :meth:`StepRecords.advance` calls it for many
+whole steps at once, :meth:`StepRecords.make_step` for a step before and after which Python has work in the world.
+
+`contact_query` has the margins PREDICTED, ALL_PAIRS and KEPT; `solver/borrowed.py` explains `borrow` and `_nrt=False`.
 """
 
 from __future__ import annotations
@@ -71,8 +85,7 @@ class StepRecords:
     """Last records of a simulator's steps, and steps with them; workspaces of steps with an accuracy alternate.
 
     Args:
-        constants: tangential stiffness and damping, whether contacts have elastic displacements and are speculative,
-            whether quaternions are integrated linearly.
+        constants: stiffness_t, damping_t, elastoplastic, speculative and linear of :func:`step_world`.
     """
 
     def __init__(self, *constants: Any) -> None:
@@ -116,10 +129,7 @@ class StepRecords:
         """Makes a step of a prepared world without moving what Python moves; time does not advance.
 
         Args:
-            d: the world in motion.
-            joints: record of the rows of joints.
-            workspace: of the solver.
-            approximation: of the solver.
+            d, joints, workspace, approximation: world in motion, rows of joints, workspace and method of the solver.
             load: loads the rows of the step, with all limits of joints if it is called with True; returns their number.
 
         Raises:
@@ -163,9 +173,7 @@ def make_steps(
     x: StepRecord, into_first: bool, period: float, horizon: float, count: int, whole: bool, everything: bool,
     given: int,
 ) -> tuple[int, int]:  # fmt: skip
-    """Makes steps with the lists of contacts of a record in turn, as :func:`step_world` does.
-
-    A whole step in which a limit of a joint acts that was left out is repeated with all limits.
+    """Makes steps with the two lists of contacts of a record in turn; repeats whole steps with all limits if needed.
 
     Args:
         x: the record.
@@ -207,10 +215,9 @@ def step_world(
         old: contacts of the last step.
         joints: rows of joint laws and limits; None in a world without trees, for which no code of trees is compiled.
         s: the solver's workspace, with the rows of constraints and joints, unless the step is whole.
-        stiffness_t: tangential stiffness [N/m]; 0: that of the normal direction.
-        damping_t: tangential damping [N s/m].
+        stiffness_t, damping_t: tangential stiffness [N/m] (0: that of the normal direction) and damping [N s/m].
         period: dt [s].
-        horizon: h s of `dynamics` [s].
+        horizon: time for which the margins must cover the bodies' speeds, h s of `dynamics` [s].
         elastoplastic: contacts have elastic displacements.
         speculative: leave out contacts that provably have no force.
         linear: integrate quaternions linearly.
@@ -293,11 +300,7 @@ def load(
     """Writes the step, except the constraints' rows, into the solver's workspace; the guess is the last velocity.
 
     Args:
-        w: the world, prepared.
-        c: the contacts.
-        s: the workspace.
-        stiffness_t: tangential stiffness [N/m]; 0: that of the normal direction.
-        damping_t: tangential damping [N s/m].
+        w, c, s, stiffness_t, damping_t: see :func:`step_world`; the world is prepared.
         rows: number of the constraints' rows, which `load_rows` has written.
     """
     trees, dofs, size, contacts, entries = _sizes(w, c)

@@ -25,7 +25,10 @@ _MEASURED_RISE = 0.05  #: rise of the measured energy that the encoders' noise e
 _MOVES = 1e-2  #: below this fraction of the energy at the release the encoders' noise is much of the measured energy
 _FORCE = 0.5  #: force along the circle that counts as pushing, or as holding back [N]
 _ZERO = 1e-2  #: fraction of the energy that is zero in both ticks beside a change of sign of the first link's rate
-_SECOND = 3.0 / 7.0  #: the second of two equal rods has this fraction of their energy or more, however they move
+#: smallest fraction that the second of two equal rods can have of their energy, with any motion. Let v be the speed of
+#: the joint between them. The first rod has m v^2/6, and the second m v^2/8 or more, as a free rod moved at its end.
+#: The ratio of second to first is 3/4 or more, so the fraction is (3/4)/(1 + 3/4) = 3/7 or more
+_SECOND = 3.0 / 7.0
 _CHANGES = 3  #: changes between pushing and holding back that are "alternately"
 #: fraction of the circle's radius that counts as small
 _SMALL_ERROR = 1e-2
@@ -34,7 +37,7 @@ _NO_RELEASE = "the run ends before the release"
 
 @dataclass(frozen=True)
 class Led:
-    """Numbers while the hand leads the end point round, from when it is first as fast as it is half of that time."""
+    """Numbers while the hand leads the end point round, from when it first reaches the median speed of that time."""
 
     to_its_end: bool  #: whether the run goes on until the hand lets go
     start: float = field(metadata=key("from"))  #: time from which it counts [s]
@@ -58,8 +61,8 @@ class Released:
     largest_rise: float | None  #: largest change of the energy in a tick [J]; None for a single tick
     #: largest rise of the measured energy above the least value before [J]; None without any
     measured_rise: float | None
-    speed_rises: int  #: number of times that the speed began to rise
-    largest_speed_rise: float  #: largest rise of the speed above the least value before [m/s]
+    speed_rises: int  #: number of local minima of the reference's speed, from each of which it rises
+    largest_speed_rise: float  #: largest rise of the reference's speed above its smallest value until then [m/s]
     reversals: int  #: number of changes of sign of the first joint's rate
     #: largest fraction of the energy in the first link beside a reversal; None without any
     first_at_reversal: float | None
