@@ -17,7 +17,8 @@ TESTS = ("test_rclpy_parts.py", "test_rendering_node.py", "test_messages.py", "t
 
 def kilted(folder: Path, *arguments: str) -> str:
     """Runs the command line with Kilted in a folder; returns what it printed."""
-    environment = {**os.environ, "HAPTICS_ROS": "kilted"}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    environment["HAPTICS_ROS"] = "kilted"
     done = subprocess.run([ROOT / "haptics", *arguments], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
