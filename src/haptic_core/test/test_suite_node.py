@@ -273,6 +273,7 @@ class Hanging(Node):
         if left:  # as if it had passed
             signal.setitimer(signal.ITIMER_REAL, 0.01)
             time.sleep(3600.0)
+        super().destroy_node()
 
 process.END_TIMEOUT = 3600.0
 process.main(lambda: Hanging("hanging"))
@@ -296,7 +297,9 @@ from haptic_core import process
 class Said(Node):
     finished, exit_code, active = False, 0, False
     def start(self): print("start", self.get_name(), flush=True)
-    def destroy_node(self): print("destroy", self.get_name(), flush=True)
+    def destroy_node(self):
+        print("destroy", self.get_name(), flush=True)
+        super().destroy_node()
 
 class Failing(Said):
     def start(self):
