@@ -20,6 +20,8 @@ def kilted(folder: Path, *arguments: str) -> str:
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
     environment["HAPTICS_ROS"] = "kilted"
     done = subprocess.run([ROOT / "haptics", *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+    if "the packages could not be installed" in done.stderr:
+        pytest.skip("the package registry does not give the wheels of Kilted")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 
