@@ -95,9 +95,9 @@ def with_real_device(experiment: str, description: LaunchDescription, given: Map
             return rest  # the experiment's own
         needed = _needed_device(experiment, description)
         raise UsageError(f"argument device: {needed}, got {_described_driver(name, driver)}", _LIST)
-    own = _made(str(_device_of(launched_nodes(description)).parameters["device"]))
+    own = str(_device_of(launched_nodes(description)).parameters["device"])
     kind = driver.kind if isinstance(driver, Driver) else _made(name).kind
-    if kind != own.kind:
+    if name != own and kind != _made(own).kind:
         needed = _needed_device(experiment, description)
         raise UsageError(f"argument device: {needed}, got {name} ({kind} device)", _LIST)
     if not isinstance(driver, Driver):

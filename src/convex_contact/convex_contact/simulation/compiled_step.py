@@ -114,7 +114,7 @@ class StepRecords:
         period, horizon, left = d.period, d.contact_horizon(approximation), count
         while left > 0:
             record, into_first = self._of(d, joints, workspace)
-            made, status = make_steps(record, into_first, period, horizon, left, True, False, 0)
+            made, status = make_steps(record, into_first, period, horizon, left, True, 0)
             for _ in range(made):
                 d.time += period
             if made & 1:
@@ -138,7 +138,7 @@ class StepRecords:
         period, horizon, given = d.period, d.contact_horizon(approximation), load(False)
         while True:
             record, into_first = self._of(d, joints, workspace)
-            made, status = make_steps(record, into_first, period, horizon, 1, False, False, given)
+            made, status = make_steps(record, into_first, period, horizon, 1, False, given)
             if made:
                 d.swap()
                 return
@@ -170,15 +170,14 @@ class StepRecords:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def make_steps(
-    x: StepRecord, into_first: bool, period: float, horizon: float, count: int, whole: bool, everything: bool,
-    given: int,
-) -> tuple[int, int]:  # fmt: skip
+    x: StepRecord, into_first: bool, period: float, horizon: float, count: int, whole: bool, given: int
+) -> tuple[int, int]:
     """Makes steps with the two lists of contacts of a record in turn; repeats whole steps with all limits if needed.
 
     Args:
         x: the record.
         into_first: the first step writes the record's first list of contacts, and the second list has the last step's.
-        period, horizon, whole, everything, given: see :func:`step_world`.
+        period, horizon, whole, given: see :func:`step_world`.
         count: number of steps; one, unless they are whole.
 
     Returns:
@@ -187,15 +186,15 @@ def make_steps(
     for k in range(count):
         first = into_first == (k % 2 == 0)
         c, old = (x.first, x.second) if first else (x.second, x.first)
-        every = everything
+        everything = False
         while True:
             status = step_world(
                 x.world, c, old, x.joints, x.workspace, x.stiffness_t, x.damping_t, period, horizon, x.elastoplastic,
-                x.speculative, x.linear, whole, every, given,
+                x.speculative, x.linear, whole, everything, given,
             )  # fmt: skip
-            if status != LIMIT_REACHED or every or not whole:
+            if status != LIMIT_REACHED or everything or not whole:
                 break
-            every = True
+            everything = True
         if status != newton.CONVERGED:
             return k, status
     return count, newton.CONVERGED
@@ -294,9 +293,7 @@ def _choose_rows(w: WorldRecord, joints: JointRowRecord, s: Any, period: float, 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def load(
-    w: WorldRecord, c: ContactRecord, s: Any, stiffness_t: float, damping_t: float, rows: int
-) -> None:  # fmt: skip
+def load(w: WorldRecord, c: ContactRecord, s: Any, stiffness_t: float, damping_t: float, rows: int) -> None:
     """Writes the step, except the constraints' rows, into the solver's workspace; the guess is the last velocity.
 
     Args:

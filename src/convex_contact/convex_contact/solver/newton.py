@@ -78,6 +78,7 @@ def solve_step(w: Any) -> int:
     if b.nc + b.nr == 0:
         while not match_pattern(b):
             order_cliques(w)
+        _sort_by_island(b)
         _move_freely(b)
         return int(b.status)
     _prepare(b)
@@ -105,7 +106,6 @@ def solve_step(w: Any) -> int:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _move_freely(w: Any) -> None:
     """Solves a step without any term: v = v*, without residual unless it is not finite."""
-    terms.sort_by_island(w)
     v, v_star, momentum, j, r, dof_start = w.v, w.v_star, w.r_momentum, w.j, w.r, w.dof_start
     state, residual = w.island_state, w.island_residual
     w.candidates, w.active, w.residual = 0, 0, 0.0

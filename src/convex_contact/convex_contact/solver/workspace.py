@@ -232,7 +232,7 @@ def _set_counts(
 ) -> bool:
     """Sets the counts; returns whether all arrays have room. Without counted references, which cost a small step much.
 
-    The arguments are those of :func:`reserve`.
+    The arguments are those of :func:`reserve`, the conditions those under which :func:`_grow` leaves an array.
     """
     if cliques != w.n or dofs != w.dofs:
         w.pattern = 0
