@@ -103,7 +103,7 @@ class DrakeSimulation:
         return np.array([[*twist.translational(), *twist.rotational()] for twist in twists])
 
     def residual(self) -> float:
-        """Of one further step."""
+        """Computes the residual of the momentum of one further step."""
         before, centre = self._twists(), self.poses()[:, :3]
         self.step()
         impulse = np.zeros((len(self._bodies), 6))

@@ -62,7 +62,7 @@ class MujocoSimulation:
         return np.hstack([q[:, :3], np.roll(q[:, 3:], -1, axis=1)])
 
     def residual(self) -> float:
-        """Of one further step."""
+        """Computes the residual of the momentum of one further step."""
         before = self.data.qvel.reshape(-1, 6).copy()
         self.step()
         impulse = self._period * self.data.qfrc_constraint.reshape(-1, 6)

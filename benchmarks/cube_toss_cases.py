@@ -1,4 +1,4 @@
-"""What the engines share: which tosses, from where, how far off, and how their parameters are found."""
+"""Cases of the cube toss for all engines: tosses and their starts, the error, the search for parameters."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Model:
     group: int = 24
 
     def parameters(self, u: np.ndarray) -> dict[str, float]:
-        """Of a point in the unit cube."""
+        """Returns the parameters at a point of the unit cube, by name."""
         out = {}
         for (name, (low, high, log)), t in zip(self.bounds.items(), np.clip(u, 0.0, 1.0), strict=True):
             out[name] = float(low * (high / low) ** t if log else low + (high - low) * t)

@@ -1,4 +1,4 @@
-"""What the Drake scenes of `bench_applications` share."""
+"""Scenes of `bench_applications` in Drake: what all of them need."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class DrakeSimulation:
         self.plant.SetPositionsAndVelocities(self.context, state)
 
     def coordinate(self, tree: Any, joint: str) -> float:
-        """Of a joint, m or rad."""
+        """Returns the coordinate of a joint, m or rad."""
         found = self.plant.GetJointByName(joint, tree)
         return float(self.plant.GetPositions(self.context)[found.position_start()])
 
@@ -125,7 +125,7 @@ def surface(
     modulus: float | None = None,
     resolution: float = 1.0,
 ) -> ProximityProperties:
-    """Of one geometry.
+    """Makes the contact properties of one geometry.
 
     Args:
         dissipation: s/m.

@@ -18,7 +18,7 @@ FIRST = 0.8
 
 @dataclass(frozen=True)
 class Setting:
-    """How an engine simulates a family.
+    """Settings with which an engine simulates a family.
 
     Attributes:
         words: its name in the tables.

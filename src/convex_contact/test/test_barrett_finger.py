@@ -62,7 +62,7 @@ def clutch(friction: float, effort: tuple[float, float]) -> Simulator:
 
 
 def arm(force: float) -> float:
-    """Of the friction of a ring that sinks in with a force (N): its face, and the sides of its rims, m.
+    """Computes the arm of the friction [m] of a ring that sinks in with a force [N]: of its face and its rims' sides.
 
     The pressure of a depth h is E h/H: a rim of radius r bears pi r p h along its side, and p pi (R^2 - r^2) = F.
     """
@@ -72,7 +72,7 @@ def arm(force: float) -> float:
 
 
 def pressing(sim: Simulator) -> float:
-    """Of the gear on the washer, N."""
+    """Computes the force of the gear on the washer [N]."""
     report = sim.contacts
     return float(np.abs((report.impulse[:, 2] * report.frame[:, 2, 2]).sum()) / sim.period)
 

@@ -55,7 +55,7 @@ def test_every_experiment_of_the_joystick_takes_a_device_with_three_translations
 
 
 def test_the_list_of_these_experiments_is_complete() -> None:
-    """What has the argument is planar here; every other experiment names what it needs."""
+    """The experiments with the argument are those of PLANAR; each of the others names the device that it needs."""
     with_argument = {
         name for name in experiment_names() if any(a.name == "device" for a in description_of(name).arguments)
     }

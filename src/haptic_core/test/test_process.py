@@ -1,4 +1,4 @@
-"""What a process asks of the system."""
+"""Priority, memory, core and shared memory of a node's process."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Second:
 
 @pytest.mark.parametrize(("busy", "rests"), [(0.5e-3, False), (0.91e-3, False), (0.96e-3, True), (1e-3, True)])
 def test_a_loop_that_would_have_its_core_to_itself_leaves_the_kernel_s_share(busy: float, rests: bool) -> None:
-    """Of each second Linux takes the rest from who had 95 % of it; the rests are shorter than the device's watchdog."""
+    """Linux holds up a thread for the rest of a second of which it had 95 %; the loop's own rests are much shorter."""
     second = Second()
     share = process.RealtimeShare(lambda: second.now, lambda: second.used, second.sleep)
     for _ in range(3200):

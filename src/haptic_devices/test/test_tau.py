@@ -303,7 +303,7 @@ def play(device: Tau) -> Iterator[bytes]:
 
 
 def differs(rows: Iterable[bytes], others: Iterable[bytes]) -> bool:
-    """Whether two runs differ; they are simulated no further than to the first difference."""
+    """Returns whether two runs differ; they are simulated up to the first difference."""
     return any(row != other for row, other in zip_longest(rows, others))
 
 
