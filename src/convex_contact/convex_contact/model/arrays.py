@@ -251,21 +251,25 @@ def _joint_row_record(arrays: tuple[np.ndarray, ...]) -> JointRowRecord:
 
 
 class _Arrays:
-    """Arrays by name, and the record of them for kernels, which is made again after an array was replaced."""
+    """Arrays by name, and the record of them for kernels.
 
+    Attributes:
+        record: the argument for compiled kernels; made again when an array is replaced.
+    """
+
+    record: Any
     _fields: tuple[str, ...]
     _new: Any
 
     def __init__(self, **arrays: np.ndarray) -> None:
         if set(arrays) != set(self._fields):
             raise TypeError(f"arrays: {set(arrays) ^ set(self._fields)} are too many or missing")
-        self.__dict__.update(arrays)
-        self._record: Any = None
+        self.replace(**arrays)
 
     def replace(self, **arrays: np.ndarray) -> None:
         """Replaces some arrays by others of the same kind."""
         self.__dict__.update(arrays)
-        self._record = None
+        self.record = Borrowed(self._new(tuple(self.__dict__[name] for name in self._fields)))
 
     def copies(self) -> dict[str, np.ndarray]:
         """Copies all arrays; returns them by name."""
@@ -281,13 +285,6 @@ class _Arrays:
 
     def __getattr__(self, name: str) -> np.ndarray:  # for type checkers; arrays are found before
         raise AttributeError(name)
-
-    @property
-    def record(self) -> Any:
-        """The argument for compiled kernels."""
-        if self._record is None:
-            self._record = Borrowed(self._new(tuple(self.__dict__[name] for name in self._fields)))
-        return self._record
 
 
 class WorldArrays(_Arrays):

@@ -90,20 +90,20 @@ class StepRecords:
 
     def __init__(self, *constants: Any) -> None:
         self._constants = constants
-        self._made: list[tuple[tuple[Any, ...], Borrowed]] = []
+        self._made: list[tuple[Borrowed, Any, Any, Any, Any, Any]] = []
 
     def _of(self, d: WorldDynamics, joints: Any, workspace: Any) -> tuple[Borrowed, bool]:
         """Returns the record of these parts, kept alive, and whether the contacts of the last step are its second."""
         world, now, before = d.arrays.record, d.contacts.record, d.previous.record
-        for (w, a, b, j, s), record in self._made:
+        for record, w, a, b, j, s in self._made:
             if w is world and j is joints and s is workspace:
                 if a is before and b is now:
                     return record, True
                 if a is now and b is before:
                     return record, False
-        record = Borrowed(_step_record(world, before, now, joints, workspace, *self._constants))
-        self._made = [((world, before, now, joints, workspace), record), *self._made[: KEPT_RECORDS - 1]]
-        return record, True
+        made = Borrowed(_step_record(world, before, now, joints, workspace, *self._constants))
+        self._made = [(made, world, before, now, joints, workspace), *self._made[: KEPT_RECORDS - 1]]
+        return made, True
 
     def advance(self, d: WorldDynamics, joints: Any, workspace: Any, approximation: str, count: int) -> None:
         """Makes whole steps, in one call if all contacts find room.
