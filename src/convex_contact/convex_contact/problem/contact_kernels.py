@@ -33,6 +33,9 @@ p(x) = k_t (e + dt x) + b_t x, also for x, the potential is Huber's function of 
 convex and once continuously differentiable: gamma_x = -dt f with f = min(1, F/||p||) p, and
 G_xx = dt kappa [I, or F/||p|| (I - p p^T/||p||^2)]. Then e_new = (b_t e + dt f)/kappa, as in their (38c)
 (`elastoplastic`). A sticking contact comes to rest where k_t e balances the load: there is no creep.
+
+The matrix of a primal-dual Newton step (`friction_directions`) has a second direction y of friction beside t in the
+part (I - t t^T) of G_xx.
 """
 
 from __future__ import annotations
@@ -78,7 +81,8 @@ D_BOUND = 10  # s gamma_n0; elastoplastic: F; SAP: R_n
 D_FIRST = 11  # elastoplastic: trial force at x = 0, first component; SAP: v^_n
 D_SECOND = 12  # elastoplastic: second component; SAP: s^2 R_t/R_n
 D_ISOTROPIC = 13  # 1 where M = I
-DERIVED = 14
+D_DIRECTION = 14  # y, two components
+DERIVED = 16
 
 #: columns of a row's parameters (`constraints`)
 ROW_BIAS, ROW_TARGET, ROW_COMPLIANCE, ROW_NEAR_RIGID, ROW_LOWER, ROW_UPPER, ROW_PARAMETERS = range(7)
@@ -165,7 +169,7 @@ def needs_delassus_norm(approximation: int) -> bool:
 
 
 @elementwise
-def _scale_velocity(q: np.ndarray, i: int, v1: Any, v2: Any) -> Any:
+def scale_velocity(q: np.ndarray, i: int, v1: Any, v2: Any) -> Any:
     """Returns M v for a tangential vector v."""
     return q[i, M11] * v1 + q[i, M12] * v2, q[i, M12] * v1 + q[i, M22] * v2
 
@@ -233,7 +237,7 @@ def impulse(law: ContactLaw, q: np.ndarray, i: int, v1: Any, v2: Any, vn: Any) -
     """Returns the impulse gamma of contact i [N s] along t1, t2, n; q[i] are its derived numbers."""
     a, b, c = q[i, M11], q[i, M12], q[i, M22]
     dt, s, bound = law.period, q[i, COEFFICIENT], q[i, D_BOUND]
-    x1, x2 = _scale_velocity(q, i, v1, v2)
+    x1, x2 = scale_velocity(q, i, v1, v2)
     if law.approximation == SAP:
         y1, y2, yn, yr, part = project_on_cone(q, i, x1, x2, vn)
         if part == APART:
@@ -258,7 +262,7 @@ def impulse(law: ContactLaw, q: np.ndarray, i: int, v1: Any, v2: Any, vn: Any) -
 
 
 @elementwise
-def _sap(q: np.ndarray, i: int, x1: float, x2: float, vn: float) -> Response:
+def _sap(q: np.ndarray, i: int, x1: float, x2: float, vn: float, dual: bool) -> Response:
     """Returns gamma and G of SAP for contact i with respect to the scaled velocity (x, v_n), x = M v_t."""
     s, Rt, Rn = q[i, COEFFICIENT], q[i, D_EPS], q[i, D_BOUND]
     y1, y2, yn, yr, part = project_on_cone(q, i, x1, x2, vn)
@@ -271,14 +275,23 @@ def _sap(q: np.ndarray, i: int, x1: float, x2: float, vn: float) -> Response:
         return Response(0.0, 0.0, yn, 0.0, 0.0, 0.0, 0.0, 0.0, hn)
     t1, t2 = y1 / yr, y2 / yr
     across, along = s * yn / (Rt * yr), s * s * hn
-    h11 = across * t2 * t2 + along * t1 * t1
-    h22 = across * t1 * t1 + along * t2 * t2
-    h12 = (along - across) * t1 * t2
+    d1, d2 = _turn(q, i, t1, t2, dual)
+    h11 = across * (t2 * t2 - d1 * t1) + along * t1 * t1
+    h22 = across * (t1 * t1 - d2 * t2) + along * t2 * t2
+    h12 = (along - across) * t1 * t2 - 0.5 * across * (d1 * t2 + d2 * t1)
     return Response(s * yn * t1, s * yn * t2, yn, h11, h12, h22, s * hn * t1, s * hn * t2, hn)
 
 
 @elementwise
-def _elastoplastic(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float, vn: float) -> Response:
+def _turn(q: np.ndarray, i: int, t1: float, t2: float, dual: bool) -> tuple[float, float]:
+    """Returns y - t of a primal-dual Newton step; 0 for the Hessian."""
+    if dual:
+        return q[i, D_DIRECTION] - t1, q[i, D_DIRECTION + 1] - t2
+    return 0.0, 0.0
+
+
+@elementwise
+def _elastoplastic(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float, vn: float, dual: bool) -> Response:
     """Returns gamma and G of the elastoplastic approximation with respect to the scaled velocity (x, v_n)."""
     dt, kappa, bound = law.period, q[i, D_EPS], q[i, D_BOUND]
     gn, hn = _normal_impulse(law, q, i, vn), _normal_slope(law, q, i, vn)
@@ -289,19 +302,22 @@ def _elastoplastic(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float,
         return Response(-dt * p1, -dt * p2, gn, dt * kappa, 0.0, dt * kappa, 0.0, 0.0, hn)
     t1, t2 = p1 / size, p2 / size
     across = dt * kappa * bound / size
-    h11, h12, h22 = across * t2 * t2, -across * t1 * t2, across * t1 * t1
+    d1, d2 = _turn(q, i, t1, t2, dual)
+    h11, h22 = across * (t2 * t2 - d1 * t1), across * (t1 * t1 - d2 * t2)
+    h12 = -across * (t1 * t2 + 0.5 * (d1 * t2 + d2 * t1))
     return Response(-dt * bound * t1, -dt * bound * t2, gn, h11, h12, h22, 0.0, 0.0, hn)
 
 
 @elementwise
-def _soft(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float, vn: float) -> Response:
+def _soft(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float, vn: float, dual: bool) -> Response:
     """Returns gamma and G of Lagged or Similar with respect to the scaled velocity (x, v_n)."""
     s, eps, bound = q[i, COEFFICIENT], q[i, D_EPS], q[i, D_BOUND]
     size, root = soft_root(x1, x2, q[i, D_EPS])
     t1, t2 = x1 / root, x2 / root
     # I - t t^T, without cancellation: (eps^2 I + x x^T rotated by a right angle)/root^2
     e2 = (eps / root) * (eps / root)
-    p11, p12, p22 = e2 + t2 * t2, -t1 * t2, e2 + t1 * t1
+    d1, d2 = _turn(q, i, t1, t2, dual)
+    p11, p12, p22 = e2 + t2 * t2 - d1 * t1, -t1 * t2 - 0.5 * (d1 * t2 + d2 * t1), e2 + t1 * t1 - d2 * t2
     if law.approximation in (LAGGED, LAGGED_REGULARIZED):
         gn, hn = _normal_impulse(law, q, i, vn), _normal_slope(law, q, i, vn)
         h = bound / root
@@ -318,18 +334,29 @@ def _soft(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float, vn: floa
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def impulse_and_hessian(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: float) -> Response:
     """Returns the impulse gamma and the Hessian G of contact i."""
+    return _response(law, q, i, v1, v2, vn, False)
+
+
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def newton_hessian(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: float) -> Response:
+    """Returns the impulse gamma, and the matrix of the primal-dual Newton step in place of G."""
+    return _response(law, q, i, v1, v2, vn, True)
+
+
+@elementwise
+def _response(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: float, dual: bool) -> Response:
     a, b, c = q[i, M11], q[i, M12], q[i, M22]
-    x1, x2 = _scale_velocity(q, i, v1, v2)
+    x1, x2 = scale_velocity(q, i, v1, v2)
     if law.approximation == SAP:
-        x = _sap(q, i, x1, x2, vn)
+        x = _sap(q, i, x1, x2, vn, dual)
     elif law.approximation == LAGGED_ELASTOPLASTIC:
-        x = _elastoplastic(law, q, i, x1, x2, vn)
+        x = _elastoplastic(law, q, i, x1, x2, vn, dual)
     else:
-        x = _soft(law, q, i, x1, x2, vn)
+        x = _soft(law, q, i, x1, x2, vn, dual)
     if q[i, D_ISOTROPIC] == 1.0:
         return x
-    g1, g2 = _scale_velocity(q, i, x.g1, x.g2)
-    h1n, h2n = _scale_velocity(q, i, x.h1n, x.h2n)
+    g1, g2 = scale_velocity(q, i, x.g1, x.g2)
+    h1n, h2n = scale_velocity(q, i, x.h1n, x.h2n)
     u11, u12 = x.h11 * a + x.h12 * b, x.h11 * b + x.h12 * c
     u21, u22 = x.h12 * a + x.h22 * b, x.h12 * b + x.h22 * c
     h11, h12, h22 = a * u11 + b * u21, a * u12 + b * u22, b * u12 + c * u22
@@ -339,10 +366,10 @@ def impulse_and_hessian(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: f
 @njit(error_model="numpy", _nrt=False, cache=True)
 def potential(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: float) -> float:
     """Returns the potential l of contact i [J], up to a constant."""
-    x1, x2 = _scale_velocity(q, i, v1, v2)
+    x1, x2 = scale_velocity(q, i, v1, v2)
     bound = q[i, D_BOUND]
     if law.approximation == SAP:
-        x = _sap(q, i, x1, x2, vn)
+        x = _sap(q, i, x1, x2, vn, False)
         return 0.5 * (q[i, D_EPS] * (x.g1 * x.g1 + x.g2 * x.g2) + q[i, D_BOUND] * x.gn * x.gn)
     if law.approximation == LAGGED_ELASTOPLASTIC:
         size = trial_force(q, i, x1, x2)[2]
@@ -357,7 +384,7 @@ def potential(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def sticks(law: ContactLaw, q: np.ndarray, i: int, v1: float, v2: float, vn: float) -> bool:
     """Returns whether contact i has a friction bound above 0 and is below its transition speed (Table I)."""
-    x1, x2 = _scale_velocity(q, i, v1, v2)
+    x1, x2 = scale_velocity(q, i, v1, v2)
     bound = q[i, D_BOUND]
     if law.approximation == SAP:
         return project_on_cone(q, i, x1, x2, vn)[4] == STICK
@@ -386,7 +413,7 @@ def certainly_idle(law: ContactLaw, phi0: float, tau: float, s: float, x1: float
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def idle_by_velocity(law: ContactLaw, p: np.ndarray, i: int, v1: float, v2: float, vn: float) -> bool:
     """Returns `certainly_idle` of contact i at a contact velocity."""
-    x1, x2 = _scale_velocity(p, i, v1, v2)
+    x1, x2 = scale_velocity(p, i, v1, v2)
     return certainly_idle(law, p[i, PHI0], p[i, RELAXATION_TIME], p[i, COEFFICIENT], x1, x2, vn)
 
 

@@ -25,9 +25,11 @@ from convex_contact.problem.contact_kernels import (
     impulse_and_hessian,
     is_idle,
     needs_delassus_norm,
+    newton_hessian,
     normal_slope,
     prepare,
 )
+from convex_contact.problem.friction_directions import start_direction, update_direction
 from convex_contact.solver.blocks import add_congruence, add_three_rows
 from convex_contact.solver.branches import (
     Branches,
@@ -119,7 +121,10 @@ def _find_velocity(
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def prepare_terms(w: Any) -> None:
-    """Computes velocities and derived numbers, finds idle contacts; marks the cliques of the others in `touched`."""
+    """Computes velocities and derived numbers, finds contacts that are idle at v and at v*.
+
+    The cliques of the others are marked in `touched`.
+    """
     jacobians, law, v, touched = jacobians_of(w), law_of(w), w.v, w.touched
     parameters, derived, vc, candidate, gamma = w.contact_parameters, w.derived, w.vc, w.candidate, w.gamma
     total = 0
@@ -129,6 +134,9 @@ def prepare_terms(w: Any) -> None:
         if not idle_by_velocity(law, parameters, i, v1, v2, vn):
             _derive(w, i)
             candidate[i] = 0 if is_idle(law, derived, i, v1, v2, vn) else 1
+        if candidate[i] == 0 and not _is_idle_in_free_motion(w, i):
+            _derive(w, i)
+            candidate[i] = 1
         if candidate[i] == 0:
             gamma[i, 0] = gamma[i, 1] = gamma[i, 2] = 0.0
             continue
@@ -139,9 +147,18 @@ def prepare_terms(w: Any) -> None:
     w.candidates = total
 
 
+@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
+def _is_idle_in_free_motion(w: Any, i: int) -> bool:
+    """Returns whether contact i is certainly idle at v*."""
+    p = w.contact_parameters
+    v1, v2, vn = jacobian_times(jacobians_of(w), i, w.v_star)
+    return idle_by_velocity(law_of(w), p, i, v1 + p[i, BIAS], v2 + p[i, BIAS + 1], vn + p[i, BIAS + 2])
+
+
 @njit(error_model="numpy", _nrt=False, cache=True)
 def wake(w: Any) -> bool:
     """Activates the idle contacts that are not idle at the present v; returns whether there are any."""
+    factor, island = w.island_factor, w.clique_island
     jacobians, law, v = jacobians_of(w), law_of(w), w.v
     parameters, derived, vc, candidate = w.contact_parameters, w.derived, w.vc, w.candidate
     woken = 0
@@ -154,16 +171,20 @@ def wake(w: Any) -> bool:
             if not is_idle(law, derived, i, v1, v2, vn):
                 candidate[i] = 1
                 woken += 1
+                factor[island[jacobians.a[i]]] = 0
+                if jacobians.b[i] >= 0:
+                    factor[island[jacobians.b[i]]] = 0
     w.candidates += woken
     return woken > 0
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _derive(w: Any, i: int) -> None:
-    """Computes the derived numbers of contact i (`contact_kernels.prepare`)."""
+    """Computes the derived numbers of contact i, at its velocity `vc` (`contact_kernels.prepare`)."""
     norm = delassus_norm(w, i) if needs_delassus_norm(w.approximation) else 0.0
     numbers = Regularisation(w.stiction_tolerance, w.sigma, w.near_rigid)
     prepare(law_of(w), numbers, norm, w.contact_parameters, w.derived, i)
+    start_direction(law_of(w), w.derived, i, w.vc[i, 0], w.vc[i, 1], w.vc[i, 2])
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -269,14 +290,14 @@ def add_rounding(w: Any, island: int) -> None:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def add_hessian(w: Any, island: int) -> None:
-    """Adds J^T G J of an island to the blocks of H."""
+    """Adds J^T G J of an island to the blocks of H, with G of the primal-dual Newton step."""
     law, jacobians, branches = law_of(w), jacobians_of(w), branches_of(w)
     H, diagonal_block, entry_block, position = w.H, w.diagonal_block, w.entry_block, w.position
     contact_a, contact_b, J_start, J, contact_order = w.contact_a, w.contact_b, w.J_start, w.J, w.contact_order
     derived, vc, island_contacts, contact_slot = w.derived, w.vc, w.island_contacts, w.contact_slot
     for x in range(island_contacts[island], island_contacts[island + 1]):
         i = contact_order[x]
-        G = impulse_and_hessian(law, derived, i, vc[i, 0], vc[i, 1], vc[i, 2])
+        G = newton_hessian(law, derived, i, vc[i, 0], vc[i, 1], vc[i, 2])
         if G.h11 == 0.0 and G.h22 == 0.0 and G.hnn == 0.0:
             continue
         a, b, o = contact_a[i], contact_b[i], J_start[i]
@@ -314,12 +335,22 @@ def keep_branches(w: Any, island: int) -> bool:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def project(w: Any, island: int) -> None:
-    """Computes J dv of an island."""
-    jacobians, dv, dvc = jacobians_of(w), w.dv, w.dvc
+    """Computes J dv of an island, and the directions of friction after the Newton step dv."""
+    jacobians, law, derived, dv, vc, dvc = jacobians_of(w), law_of(w), w.derived, w.dv, w.vc, w.dvc
     contact_order, island_contacts = w.contact_order, w.island_contacts
     for x in range(island_contacts[island], island_contacts[island + 1]):
         i = contact_order[x]
         dvc[i, 0], dvc[i, 1], dvc[i, 2] = jacobian_times(jacobians, i, dv)
+        update_direction(law, derived, i, vc[i, 0], vc[i, 1], vc[i, 2], dvc[i, 0], dvc[i, 1])
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def start_directions(w: Any, island: int) -> None:
+    """Sets the directions of friction of an island to those at v, so that H is the Hessian itself."""
+    law, derived, vc, contact_order = law_of(w), w.derived, w.vc, w.contact_order
+    for x in range(w.island_contacts[island], w.island_contacts[island + 1]):
+        i = contact_order[x]
+        start_direction(law, derived, i, vc[i, 0], vc[i, 1], vc[i, 2])
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)

@@ -11,9 +11,11 @@ Beyond the paper, these make a step cheap:
 * **Islands.** Cliques that no contact couples are independent problems. All islands iterate together, each with its
   own step length and its own stopping test, until it has converged. (The paper's test on the whole system follows from
   the islands' tests, up to a factor of sqrt(2), by which their tolerance is reduced.)
-* **Idle contacts** (gamma = 0 and G = 0 at the guess) are left out, and checked again at the solution. Contacts that
-  are no longer idle are added, and the iteration goes on. Since the potential of an idle contact is flat at the
-  solution, that solution is the minimum of the whole problem.
+* **Idle contacts** (gamma = 0 and G = 0 at the guess and at v*) are left out, and checked again when the residuals are
+  below a tenth of the momenta, and at the solution. Contacts that are no longer idle are added, and the iteration goes
+  on. Since the potential of an idle contact is flat at the solution, that solution is the minimum of the whole problem.
+* **Directions of friction** are second unknowns: the steps are primal-dual (`problem.friction_directions`) until the
+  island has converged.
 * **Factors are reused.** The symbolic factorisation is valid as long as it has a block for every coupling. The numeric
   factors of the last iteration or step are reused as long as they reduce the residual by `keep` (a tenth): any positive
   definite matrix gives a direction of descent, the line search is exact, and the stopping test is the same.
@@ -59,6 +61,8 @@ LEVEL_RATIO, FINER_LEVEL_RATIO = 30.0, 3.0
 LEVEL_TOLERANCE, FINER_LEVEL_TOLERANCE = 1e-2, 1e-4
 #: polishing goes on while a step lowers the residual below this fraction
 POLISH_RATIO = 0.25
+#: residuals relative to the momenta below which idle contacts are checked before the solution
+NEAR = 0.1
 #: a step that does not lower the residual below this fraction stalls; after `STALLS` stalls in a row the bound of
 #: rounding is accepted
 STALL_RATIO, STALLS = 0.5, 4
@@ -82,12 +86,15 @@ def solve_step(w: Any) -> int:
         _move_freely(b)
         return int(b.status)
     _prepare(b)
-    continuations = 2 if b.max_iterations <= PATIENCE else 0
+    continuations, guess = 2 if b.max_iterations <= PATIENCE else 0, True
     while True:
         while not match_pattern(b):
             order_cliques(w)
         _sort_by_island(b)
-        _iterate(b, PATIENCE if continuations == 0 else b.max_iterations)
+        woken = _iterate(b, PATIENCE if continuations == 0 else b.max_iterations, guess, NEAR)
+        guess = False
+        if woken:
+            continue
         if b.active > 0:
             if continuations == 2:
                 b.status = ITERATION_LIMIT
@@ -129,19 +136,39 @@ def _sort_by_island(w: Any) -> None:
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def _iterate(w: Any, limit: int) -> None:
-    """Makes Newton steps until no island is active, at most `limit`."""
+def _iterate(w: Any, limit: int, guess: bool, near: float) -> bool:
+    """Makes Newton steps until no island is active, at most `limit`; returns whether idle contacts now take part.
+
+    Args:
+        w: workspace.
+        limit: largest number of steps.
+        guess: v is no result of a step.
+        near: residuals relative to the momenta below which idle contacts are checked, once; 0: they are not.
+    """
     _evaluate(w, True)
-    _check_convergence(w, True)
-    iteration = 0
-    while w.active > 0 and iteration < limit:
+    _check_convergence(w, True, guess)
+    iteration, woken = 0, False
+    while w.active > 0 and iteration < limit and not woken:
         iteration += 1
         factorise(w)
         find_direction(w)
         search_lines(w)
         _evaluate(w, False)
-        _check_convergence(w, False)
+        _check_convergence(w, False, guess)
+        if near > 0.0 and w.active > 0 and _is_near(w, near):
+            near, woken = 0.0, contact_terms.wake(w)
     w.iterations += iteration
+    return woken
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _is_near(w: Any, near: float) -> bool:
+    """Returns whether the residuals of all islands are below this fraction of their momenta."""
+    residual, size = w.island_residual, w.island_size
+    excess = 0.0
+    for i in range(w.islands):
+        excess = max(excess, residual[i] - near * size[i])
+    return excess == 0.0
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -171,7 +198,7 @@ def _continue_in_stiffness(w: Any, ratio: float, tolerance: float) -> None:
                 w.island_factor[island] = 0
                 softened += contact_terms.soften(w, island, level)
         if softened > 0:
-            _iterate(w, 2 * PATIENCE)
+            _iterate(w, 2 * PATIENCE, True, 0.0)
         level *= ratio
     w.relative_tolerance, w.polish = relative, polish
 
@@ -247,12 +274,12 @@ def _update_momentum(w: Any, island: int) -> None:
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def _check_convergence(w: Any, first: bool) -> None:
+def _check_convergence(w: Any, first: bool, guess: bool) -> None:
     """Checks which islands have converged or failed, and which of the active ones need a new factor.
 
     A guess that passes the test still gets one step: at small periods the velocity of the previous step passes it, and
     gravity and small forces, always below the tolerance, would never act. With `polish` a converged island goes on as
-    long as each step quarters its residual; a last step that raises the residual is undone.
+    long as each step, of Newton's method itself, quarters its residual; a last step that raises it is undone.
     """
     state, residual, size, last = w.island_state, w.island_residual, w.island_size, w.island_last
     factor, stalls, polishing = w.island_factor, w.island_stalls, w.island_polishing
@@ -266,7 +293,7 @@ def _check_convergence(w: Any, first: bool) -> None:
             w.status, w.failed_island = NOT_FINITE, i
             continue
         converged = residual[i] <= absolute + relative * size[i]
-        finished = residual[i] <= ZERO * size[i] or (converged and not polish and not first)
+        finished = residual[i] <= ZERO * size[i] or (converged and not polish and not (first and guess))
         if first:
             stalls[i] = polishing[i] = 0
         elif polishing[i] != 0:
@@ -281,6 +308,8 @@ def _check_convergence(w: Any, first: bool) -> None:
         state[i] = DONE if finished else ACTIVE
         if not finished:
             active += 1
+            if polishing[i] != 0 and polish:
+                contact_terms.start_directions(w, i)
             if polish or (not first and residual[i] > w.keep * last[i]):
                 factor[i] = 0
         last[i] = residual[i]
@@ -341,6 +370,7 @@ def factorise_at_solution(w: Any) -> None:
     _evaluate(b, True)
     state, factor = b.island_state, b.island_factor
     for i in range(b.islands):
+        contact_terms.start_directions(b, i)
         state[i], factor[i] = ACTIVE, 0
     factorise(b)
     for i in range(b.islands):
