@@ -366,10 +366,7 @@ class WallRenderer:
         Args:
             effort: commanded torques (6,) [N m]; default: the torques of the step.
         """
-        point, normal = self._points_and_normals()
-        velocity = np.zeros_like(point)
-        if self._rows is not None and self._rows.velocity is not None:
-            velocity = np.asarray(self._rows.velocity, dtype=float)
+        (point, normal), velocity = self._points_and_normals(), None if self._rows is None else self._rows.velocity
         state = self.state
         if effort is None:
             effort = np.zeros(6) if state is None else state.torque
@@ -377,7 +374,7 @@ class WallRenderer:
         return WallReport(
             point=point,
             normal=normal,
-            velocity=velocity,
+            velocity=np.zeros(point.shape) if velocity is None else np.asarray(velocity, dtype=float),
             penetration=none if state is None else np.maximum(state.penetration, 0.0),
             push=none if state is None else state.push,
             in_contact=np.zeros(len(point), dtype=bool) if state is None else state.in_contact,
