@@ -126,8 +126,8 @@ class ContactNode(RenderingNode):
         if first:
             self.command_mode = "WRENCH" if self.renderer.is_coupled else "NONE"
             count = len(self.renderer.simulator.world.bodies)
-            sizes = {"orientation": 4}
-            self._rows = [allocate(self.state, name, sizes.get(name, 3) * count) for name in _STATE]
+            widths = [(name, 4 if name == "orientation" else 3) for name in _STATE]
+            self._rows = [allocate(self.state, name, n * count).reshape(count, n) for name, n in widths]
             self._contact_state, self._solver_state = ContactArray(), SolverStatistics()
             self._plane_state = ContactPlanes()
             self._solver_state.approximation = self.renderer.simulator.approximation
@@ -186,7 +186,7 @@ class ContactNode(RenderingNode):
         bodies = world.bodies
         self.state.header.frame_id = WORLD_FRAME
         for row, name in zip(self._rows, _STATE, strict=True):
-            row[:] = getattr(bodies, name).ravel()
+            row[:] = getattr(bodies, name)
         if self.transport.has_subscribers(self._contacts):
             self._publish_contacts(world)
         if self.transport.has_subscribers(self._statistics):

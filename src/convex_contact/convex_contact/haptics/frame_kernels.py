@@ -57,9 +57,13 @@ def transform_limited(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def inside(rotation: np.ndarray, origin: np.ndarray, scale: float, position: np.ndarray) -> np.ndarray:
-    """Returns a position (3,) [m] of the device's base frame in the world."""
-    return scale * ((position - origin) @ rotation)
+def is_identity(rotation: np.ndarray) -> bool:
+    """Returns whether a matrix (3, 3) is the identity to the last bit."""
+    for i in range(3):
+        for j in range(3):
+            if rotation[i, j] != (1.0 if i == j else 0.0):
+                return False
+    return True
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

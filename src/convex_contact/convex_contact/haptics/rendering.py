@@ -41,7 +41,7 @@ from convex_contact.haptics.frame_kernels import (
     add_force,
     add_force_at,
     express_in_base,
-    inside,
+    is_identity,
     map_position,
     transform_limited,
 )
@@ -204,7 +204,7 @@ class ContactRendering:
         if self._surroundings is None:
             raise WorldError("touch_radius: expected above 0 for planes at the tool, got 0")
         R, p, s = self._rotation, self.place.frame.position, self.place.scale
-        found = self._surroundings.find(self.bodies.read(), inside(R, p, s, position))
+        found = self._surroundings.find(self.bodies.read(), s * ((position - p) @ R))
         if not len(found.key):
             return found
         if self.simulator.time > 0.0:
@@ -242,9 +242,10 @@ class ContactRendering:
             push: normal force of each plane on the tool (w,) [N].
             friction: force of all planes on the tool (3,) [N]; it is distributed in proportion to the normal forces.
         """
-        total = push.sum()
-        for i in np.flatnonzero(push > 0.0):
-            self.pull(int(planes.body[i]), -push[i] * planes.normal[i] - push[i] / total * friction, planes.point[i])
+        total = np.add.reduce(push)
+        for i, f in enumerate(push.tolist()):
+            if f > 0.0:
+                self.pull(int(planes.body[i]), -f * planes.normal[i] - f / total * friction, planes.point[i])
 
     def step(self, pose: np.ndarray, twist: np.ndarray, *, follows: bool = True, arrives: bool = False) -> np.ndarray:
         """Makes one tick.
@@ -295,7 +296,9 @@ class ContactRendering:
         if self._fresh:
             dynamics.prescribe(self.proxy, np.zeros(6), goal, pin.Quaternion(rotation).coeffs())
             return
-        moved[:3], moved[3:] = goal - position, pin.log3(rotation @ present.T)
+        turn = rotation @ present.T
+        moved[:3] = goal - position
+        moved[3:] = 0.0 if is_identity(turn) else pin.log3(turn)  # which takes longer than all the rest
         moved /= self.period
         dynamics.prescribe(self.proxy, moved)
 
