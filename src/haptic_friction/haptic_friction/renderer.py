@@ -341,8 +341,9 @@ class FrictionRenderer:
         total, elastic = 0.0, model.elastic_state
         if surfaces:
             normals, forces, velocities = _joined(surfaces)
-            velocity -= mean_surface_velocity(forces, np.asarray(velocities))
-            total += total_normal_force(normals, forces, velocity, *elastic.values())
+            if max(forces.tolist(), default=0.0) > 0.0:
+                velocity -= mean_surface_velocity(forces, np.asarray(velocities))
+                total += total_normal_force(normals, forces, velocity, *elastic.values())
         for touching in contacts:
             normals, forces, slip = contacts_of_body(touching, settings.load_body)
             pressing = total_normal_force(normals, forces, *elastic.values())
