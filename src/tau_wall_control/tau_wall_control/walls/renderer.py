@@ -180,7 +180,11 @@ class WallRenderer:
         """Makes two steps at home, the second in contact, to compile all functions before the first tick."""
         home, planes = self.device.home, None
         if self.moving:
-            planes = MovingPlanes([0], [home[0] + [0.0, 0.0, 1e-4]], [[0.0, 0.0, 1.0]])
+            zero, up = np.zeros(1), np.array([[0.0, 0.0, 1.0]])
+            planes = MovingPlanes.at_distances(
+                home[0], key=np.zeros(1, dtype=np.int64), signed_distance=zero - 1e-4, normal=up, velocity=0.0 * up,
+                inverse_mass=zero, body=zero,
+            )  # fmt: skip
         theta = self.device.inverse_kinematics(*home)
         for _ in range(2):
             self.step(theta, np.zeros(6), planes)
