@@ -117,7 +117,8 @@ class ConstraintNode(RenderingNode):
 
 def _forces(inputs: Mapping[str, Any]) -> tuple[list[ContactArray], list[FrictionState]]:
     """Returns the messages of a tick's inputs by kind: contacts and frictions."""
-    contacts, frictions = [], []
+    contacts: list[ContactArray] = []
+    frictions: list[FrictionState] = []
     for entry, message in inputs.items():
         if message is not None:
             (contacts if node_and_kind(entry)[1] == "contacts" else frictions).append(message)

@@ -123,7 +123,7 @@ class WorldState:
     def contacts(self) -> ContactRows:
         """Contacts of the tick's last step."""
         simulator = self._renderer.simulator
-        return ContactRows(*simulator.contacts_in_world_axes, simulator.period)
+        return ContactRows._make((*simulator.contacts_in_world_axes, simulator.period))
 
     @cached_property
     def statistics(self) -> SolverRow:
@@ -356,4 +356,4 @@ def contact_rows(report: Any, period: float) -> ContactRows:
         report.body, report.position, report.frame, report.signed_distance, report.impulse, report.slip_velocity,
         report.sticking,
     )  # fmt: skip
-    return ContactRows(*arrays, period)
+    return ContactRows._make((*arrays, period))

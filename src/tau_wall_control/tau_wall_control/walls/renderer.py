@@ -360,9 +360,7 @@ class WallRenderer:
         if rows is None:
             return rows_of(self.planes)
         point = rows.point if rows.surface_point is None else rows.surface_point
-        return np.reshape(np.asarray(point, dtype=float), (-1, 3)), np.reshape(
-            np.asarray(rows.normal, dtype=float), (-1, 3)
-        )
+        return np.asarray(point, dtype=float).reshape(-1, 3), np.asarray(rows.normal, dtype=float).reshape(-1, 3)
 
     def report(self, effort: np.ndarray | None = None) -> WallReport:
         """Returns the state of the last step that the node publishes.
