@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,8 +18,11 @@ from haptic_core.markers import MarkerCanvas
 from haptic_core.messages import allocate, pose_array, set_pose, set_twist, wrench_array
 from haptic_core.qos import display_qos
 from haptic_core.rendering_node import RenderingNode
-from haptic_core.tick_inputs import Input, of_kind
+from haptic_core.tick_inputs import Input, node_and_kind
 from haptic_msgs.msg import ConstrainedReference, ContactArray, DeviceCommand, DeviceState, FrictionState
+
+#: status of a device that follows commands; the message class looks it up through a property
+_OK = DeviceState.STATUS_OK
 
 
 class ConstraintNode(RenderingNode):
@@ -69,17 +73,14 @@ class ConstraintNode(RenderingNode):
 
     def render(self, device: DeviceState) -> None:
         assert self.renderer is not None
-        contacts, frictions = (
-            [message for _, message in of_kind(self.inputs, kind) if message is not None] if self.inputs else None
-            for kind in ("contacts", "friction")
-        )
+        contacts, frictions = _forces(self.inputs) if self.inputs else (None, None)
         try:
             motion = self.renderer.step(
                 pose_array(device.tool_pose),
                 wrench_array(device.tool_wrench),
                 contacts=contacts,
                 frictions=frictions,
-                follows=device.status == DeviceState.STATUS_OK,
+                follows=device.status == _OK,
             )
         except SingularConfigurationError as error:
             raise InputError("singular", str(error)) from None
@@ -112,6 +113,16 @@ class ConstraintNode(RenderingNode):
             self._canvas = MarkerCanvas(frame, self.get_name(), p["frame_position"], p["frame_orientation"])
         renderer.draw(self._canvas)
         self._markers.publish(self._canvas.message(self.command.header.stamp))
+
+
+def _forces(inputs: Mapping[str, Any]) -> tuple[list[ContactArray], list[FrictionState]]:
+    """Returns the messages of a tick's inputs by kind: contacts and frictions."""
+    contacts: list[ContactArray] = []
+    frictions: list[FrictionState] = []
+    for entry, message in inputs.items():
+        if message is not None:
+            (contacts if node_and_kind(entry)[1] == "contacts" else frictions).append(message)
+    return contacts, frictions
 
 
 def _write(motion: ToolMotion, pose: Any, twist: Any, acceleration: Any) -> None:

@@ -189,9 +189,8 @@ class ConstraintRenderer:
                 raise ValueError("contacts, frictions: expected none, since the renderer has no external forces")
             # they were found with the reference of the tick before
             external = self._external.wrench(contacts or (), frictions or (), motion.pose[:3])
-        return self.controller.step(
-            np.asarray(pose, dtype=float), np.asarray(wrench, dtype=float), external=external, follows=follows
-        )
+        measured, user = np.ascontiguousarray(pose, dtype=float), np.ascontiguousarray(wrench, dtype=float)
+        return self.controller.step(measured, user, external=external, follows=follows)
 
     @property
     def commands_pose(self) -> bool:

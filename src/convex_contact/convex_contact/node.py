@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from array import array
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from visualization_msgs.msg import MarkerArray
 
@@ -36,7 +36,7 @@ from haptic_core.messages import allocate, pose_array, set_stamp, set_wrench, tw
 from haptic_core.qos import display_qos, latched_qos, tick_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.statistics import TimeStatistics
-from haptic_core.tick_inputs import Input, of_kind
+from haptic_core.tick_inputs import Input, node_and_kind
 from haptic_msgs.msg import (
     BodyStates,
     ConstrainedReference,
@@ -51,6 +51,8 @@ from haptic_msgs.msg import (
 
 #: frame of everything but the command and the markers, which are in the device's base frame
 WORLD_FRAME = "world"
+#: status of a device that follows commands; the message class looks it up through a property
+_OK = DeviceState.STATUS_OK
 _STATE = ("position", "orientation", "velocity", "angular_velocity")
 
 
@@ -124,8 +126,8 @@ class ContactNode(RenderingNode):
         if first:
             self.command_mode = "WRENCH" if self.renderer.is_coupled else "NONE"
             count = len(self.renderer.simulator.world.bodies)
-            sizes = {"orientation": 4}
-            self._rows = [allocate(self.state, name, sizes.get(name, 3) * count) for name in _STATE]
+            widths = [(name, 4 if name == "orientation" else 3) for name in _STATE]
+            self._rows = [allocate(self.state, name, n * count).reshape(count, n) for name, n in widths]
             self._contact_state, self._solver_state = ContactArray(), SolverStatistics()
             self._plane_state = ContactPlanes()
             self._solver_state.approximation = self.renderer.simulator.approximation
@@ -144,22 +146,13 @@ class ContactNode(RenderingNode):
     def render(self, device: DeviceState) -> None:
         assert self.renderer is not None
         start = time.perf_counter_ns()
-        reference: Any = None
-        for _, motion in of_kind(self.inputs, "constraints"):
-            if motion is not None:
-                reference = pose_array(motion.pose), twist_array(motion.twist)
-        friction = {name: message.force for name, message in of_kind(self.inputs, "friction") if message is not None}
-        walls = [
-            WallPush(name, message.tick, view(message.push))
-            for name, message in of_kind(self.inputs, "wall")
-            if message is not None
-        ]
+        reference, friction, walls = _forces(self.inputs)
         try:
             answer = self.renderer.step(
                 pose_array(device.tool_pose),
                 twist_array(device.tool_twist),
                 tick=device.tick,
-                follows=device.status == DeviceState.STATUS_OK,
+                follows=device.status == _OK,
                 reference=reference,
                 friction=friction,
                 walls=walls,
@@ -193,7 +186,7 @@ class ContactNode(RenderingNode):
         bodies = world.bodies
         self.state.header.frame_id = WORLD_FRAME
         for row, name in zip(self._rows, _STATE, strict=True):
-            row[:] = getattr(bodies, name).ravel()
+            row[:] = getattr(bodies, name)
         if self.transport.has_subscribers(self._contacts):
             self._publish_contacts(world)
         if self.transport.has_subscribers(self._statistics):
@@ -236,6 +229,24 @@ class ContactNode(RenderingNode):
         return {**values, "design": warning} if warning else values
 
 
+def _forces(inputs: Mapping[str, Any]) -> tuple[Any, dict[str, Any], list[WallPush]]:
+    """Converts the messages of a tick's inputs to the arguments reference, friction and walls of a renderer's step."""
+    reference: Any = None
+    friction: dict[str, Any] = {}
+    walls = []
+    for entry, message in inputs.items():
+        if message is None:
+            continue
+        name, kind = node_and_kind(entry)
+        if kind == "constraints":
+            reference = pose_array(message.pose), twist_array(message.twist)
+        elif kind == "friction":
+            friction[name] = message.force
+        else:
+            walls.append(WallPush(name, message.tick, view(message.push)))
+    return reference, friction, walls
+
+
 def worlds_folder() -> Path | None:
     """Returns the folder of the suite's worlds; None where the suite is not installed."""
     try:
@@ -276,7 +287,7 @@ def _fill_contacts(message: ContactArray, rows: ContactRows) -> None:
 def _fill(message: Any, rows: Any, names: tuple[str, ...]) -> None:
     """Writes arrays of numbers into the fields of a message."""
     for name in names:
-        setattr(message, name, array("d", np.ascontiguousarray(getattr(rows, name)).tobytes()))
+        setattr(message, name, array("d", getattr(rows, name).tobytes()))
 
 
 def main() -> None:

@@ -43,6 +43,26 @@ def test_a_half_space_that_is_turned_is_a_half_space() -> None:
     assert list(scene.shape[:5]) == [Scene.SHAPE_HALF_SPACE] * 5 and list(scene.shape[5:]) == [Scene.SHAPE_SPHERE] * 40
 
 
+def test_contacts_in_world_axes_are_those_of_the_report(world: str) -> None:
+    simulator = make_rendering(base_values(world, proxy=""), {}).simulator
+    assert [len(rows) for rows in simulator.contacts_in_world_axes] == [0] * 9  # before the first step
+    simulator.step(300)
+    a, b, point, normal, distance, push, tangential, slip, sticking = simulator.contacts_in_world_axes
+    report = simulator.contacts
+    assert len(a) > 4 and a.dtype == b.dtype == np.uint32
+    np.testing.assert_array_equal(np.column_stack([a, b]), report.body)
+    for rows, expected in ((point, report.position), (normal, report.frame[:, 2]), (slip, report.slip_velocity)):
+        np.testing.assert_array_equal(rows, expected)
+    for rows, expected in (
+        (distance, report.signed_distance),
+        (push, report.impulse[:, 2]),
+        (sticking, report.sticking),
+    ):
+        np.testing.assert_array_equal(rows, expected)
+    whole = np.einsum("nk,nki->ni", report.impulse, report.frame)
+    np.testing.assert_allclose(tangential + push[:, None] * normal, whole, atol=1e-15)
+
+
 def test_contacts_bear_the_weight_in_the_message(world: str) -> None:
     """At rest the impulses of the floor on the can add up to m g T, along the normal, on the second body."""
     rendering = make_rendering(base_values(world, proxy="", relative_tolerance=1e-10), {})

@@ -11,7 +11,7 @@ import numpy as np
 from haptic_files.moved_modules import renamed
 from haptic_friction.errors import FrictionInputError
 from haptic_friction.models.model import FrictionModel
-from haptic_friction.tangential import normal_basis
+from haptic_friction.tangential import pressing_basis
 
 #: bound of the forces of contacts [N]
 LARGEST_FORCE = 1e20
@@ -22,14 +22,14 @@ State = Mapping[str, np.ndarray]
 def scale_law_by_normal_force(
     model: FrictionModel, normal_force: float, *, friction_coefficient: float, friction_force: float, state: State
 ) -> None:
-    """Scales the model's law to the kinetic force mu N, and sets its state; without a normal force the state is zero.
+    """Scales the model's law to the kinetic force mu N and sets rows of its state, all to zero without a normal force.
 
     Args:
         model: friction model whose law has the kinetic force `friction_force`.
         normal_force: N [N], not negative.
         friction_coefficient: mu.
         friction_force: F of the unscaled law [N], above 0.
-        state: state of the model, with its elastic displacements along the surfaces.
+        state: rows of the model's state to set, such as its elastic displacements along the surfaces.
 
     Raises:
         FrictionInputError: Phi_Z does not exist for the scaled law (15); nothing is changed.
@@ -38,14 +38,17 @@ def scale_law_by_normal_force(
         model.set_load(friction_coefficient * normal_force / friction_force)
     except ValueError as error:
         raise FrictionInputError("unusable load", str(error)) from None
-    model.restore(state if normal_force > 0.0 else {name: np.zeros_like(row) for name, row in state.items()})
+    if normal_force > 0.0:
+        model.restore(state)
+    else:
+        model.clear()
 
 
 def total_normal_force(normals: np.ndarray, forces: np.ndarray, *vectors: np.ndarray) -> float:
     """Sums the normal forces of surfaces, and makes vectors tangential to all surfaces with a normal force above 0.
 
     The normals need not be perpendicular to each other: the part of a vector in the space that they span is removed,
-    see `haptic_friction.tangential.normal_basis`.
+    see `haptic_friction.tangential.write_normal_basis`.
 
     Args:
         normals: unit normals, shape (m, 3).
@@ -55,13 +58,13 @@ def total_normal_force(normals: np.ndarray, forces: np.ndarray, *vectors: np.nda
     Returns:
         N, the sum of the forces [N].
     """
-    pressing = np.asarray(forces) > 0.0
-    if not pressing.any():
+    pressing = [force for force in np.asarray(forces).tolist() if force > 0.0]
+    if not pressing:
         return 0.0
-    for direction in normal_basis(np.ascontiguousarray(normals, dtype=float)[pressing]):
+    for direction in pressing_basis(normals, forces):
         for vector in vectors:
             vector -= (direction @ vector) * direction
-    return float(sum(np.asarray(forces)[pressing].tolist()))
+    return float(sum(pressing))
 
 
 def mean_surface_velocity(forces: np.ndarray, velocities: np.ndarray) -> np.ndarray:
@@ -74,7 +77,7 @@ def mean_surface_velocity(forces: np.ndarray, velocities: np.ndarray) -> np.ndar
     Returns:
         Mean velocity [m/s], shape (3,).
     """
-    total = forces.sum()
+    total = np.add.reduce(forces)
     return forces @ velocities / total if total > 0.0 and len(velocities) else np.zeros(3)
 
 

@@ -31,6 +31,9 @@ from haptic_msgs.msg import (
     WallState,
 )
 
+#: status of a device that follows commands; the message class looks it up through a property
+_OK = DeviceState.STATUS_OK
+
 __all__ = ["FrictionNode", "Model", "axes_of", "main", "take_over"]
 
 
@@ -99,7 +102,7 @@ class FrictionNode(RenderingNode):
                 velocity=vector(device.tool_twist.linear),
                 force=vector(device.tool_wrench.force),
                 position=vector(device.tool_pose.position),
-                ready=device.status == DeviceState.STATUS_OK,
+                ready=device.status == _OK,
                 **(self._given() if self.inputs else {}),
             )
         except FrictionInputError as error:

@@ -28,12 +28,17 @@ from haptic_friction.load import (
 from haptic_friction.models.batch import ParallelElements
 from haptic_friction.models.model import AdmittanceModel, FrictionModel
 from haptic_friction.partners import relative_velocity, tool_force_factor
+from haptic_friction.tangential import pressing_basis
 
 Parameters = Mapping[str, Any]
 Model = FrictionModel | ParallelElements
 
 #: kinds of inputs with a normal force, which scales the law
 NORMAL_FORCE_INPUTS = frozenset({"wall", "contacts", "constraints"})
+
+
+#: axes x, y, z of the device's base frame
+_ALL_AXES = [0, 1, 2]
 
 
 class FrictionOutput(NamedTuple):
@@ -219,6 +224,8 @@ class FrictionRenderer:
         model = make_model(values, dimension=len(friction_axes(values)), compiled=compiled)
         if input_kinds(values) & NORMAL_FORCE_INPUTS:
             _check_scalable(values, model)
+            if compiled:
+                pressing_basis(np.zeros((0, 3)), np.zeros(0))
         if "bodies" in input_kinds(values):
             _check_partners(values, model)
         return cls(model, FrictionSettings.from_parameters(values))
@@ -226,10 +233,9 @@ class FrictionRenderer:
     def _install(self, model: Model, settings: FrictionSettings) -> None:
         self.model, self.settings = model, settings
         self._axes = list(settings.axes)
-        self._value = np.zeros(model.dimension)
         self._scaled = bool(settings.kinds & NORMAL_FORCE_INPUTS)
         # with inputs, the state is along x, y, z as those of the inputs are
-        self._embedded = bool(settings.kinds) and self._axes != [0, 1, 2]
+        self._embedded = bool(settings.kinds) and self._axes != _ALL_AXES
 
     def change_parameters(self, values: Parameters) -> None:
         """Takes new parameters between two steps, whole or not at all; the state stays, see `take_over`.
@@ -298,14 +304,14 @@ class FrictionRenderer:
                 given, factor = self._relative_velocity(given, bodies), tool_force_factor(self.settings.partners)
             if self._scaled:
                 given = self._scale_law(given, surfaces, contacts, references)
-        for i, axis in enumerate(self._axes):
-            self._value[i] = given[axis]
-        answer = [0.0, 0.0, 0.0]
-        for axis, component in zip(self._axes, model.step(self._value).tolist(), strict=True):
-            answer[axis] = component
+        if self._axes == _ALL_AXES:
+            answer = model.step(given)
+        else:
+            answer = np.zeros(3)
+            answer[self._axes] = model.step([given[axis] for axis in self._axes])
         if impedance:
-            return Answer(factor * np.array(answer))
-        return self._move(np.array(position, dtype=float), np.array(answer), ready)
+            return Answer(factor * answer)
+        return self._move(np.array(position, dtype=float), answer, ready)
 
     def _relative_velocity(self, tool: np.ndarray, bodies: np.ndarray | None) -> np.ndarray:
         """Computes the velocity of the first partner minus that of the second [m/s], shape (3,)."""
@@ -332,15 +338,15 @@ class FrictionRenderer:
         """Scales the law with the sum of the normal forces; returns the velocity (3,) [m/s] along the surfaces."""
         model, settings = self.model, self.settings
         assert isinstance(model, FrictionModel)
-        total, state = 0.0, model.state
-        elastic = [state[name] for name in state if name.endswith(("displacement", "stretch"))]
+        total, elastic = 0.0, model.elastic_state
         if surfaces:
             normals, forces, velocities = _joined(surfaces)
-            velocity -= mean_surface_velocity(forces, np.asarray(velocities))
-            total += total_normal_force(normals, forces, velocity, *elastic)
+            if max(forces.tolist(), default=0.0) > 0.0:
+                velocity -= mean_surface_velocity(forces, np.asarray(velocities))
+                total += total_normal_force(normals, forces, velocity, *elastic.values())
         for touching in contacts:
             normals, forces, slip = contacts_of_body(touching, settings.load_body)
-            pressing = total_normal_force(normals, forces, *elastic)
+            pressing = total_normal_force(normals, forces, *elastic.values())
             if pressing > 0.0:
                 velocity = forces @ slip / pressing
             total += pressing
@@ -352,7 +358,7 @@ class FrictionRenderer:
             total,
             friction_coefficient=settings.friction_coefficient,
             friction_force=settings.friction_force,
-            state=state,
+            state=elastic,
         )
         return velocity
 

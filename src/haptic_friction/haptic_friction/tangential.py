@@ -59,7 +59,25 @@ def remove_normal_part(basis: np.ndarray, rank: int, x: np.ndarray) -> None:
         _remove(basis[k], x)
 
 
+@njit(cache=True, error_model="numpy")
+def write_pressing_basis(normals: np.ndarray, forces: np.ndarray, basis: np.ndarray) -> int:
+    """Writes the basis of `write_normal_basis` for the normals (m, 3) of surfaces with a force (m,) above 0 [N]."""
+    pressing, count = np.empty_like(normals), 0
+    for i in range(len(forces)):
+        if forces[i] > 0.0:
+            pressing[count] = normals[i]
+            count += 1
+    return write_normal_basis(pressing[:count], basis)
+
+
 def normal_basis(normals: np.ndarray) -> np.ndarray:
     """Returns an orthonormal basis (r, 3), r <= 3, of the span of unit normals (m, 3), see `write_normal_basis`."""
     basis = np.zeros((3, 3))
     return basis[: write_normal_basis(normals, basis)]
+
+
+def pressing_basis(normals: np.ndarray, forces: np.ndarray) -> np.ndarray:
+    """Returns an orthonormal basis (r, 3), r <= 3, of the span of the unit normals (m, 3) with a force (m,) above 0."""
+    basis = np.zeros((3, 3))
+    rows, numbers = np.ascontiguousarray(normals, dtype=float), np.ascontiguousarray(forces, dtype=float)
+    return basis[: write_pressing_basis(rows, numbers, basis)]

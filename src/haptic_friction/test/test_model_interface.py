@@ -117,6 +117,19 @@ def test_a_restored_state_reproduces_the_future_bit_for_bit(make: Make, motion: 
 
 
 @every_model
+def test_clear_sets_the_state_to_zero_and_keeps_energy_and_flag(make: Make, motion: Motion) -> None:
+    model = make()
+    model.simulate(values(model, motion, 40))
+    before, energy, sticking, elastic = model.state, model.dissipated_energy, model.sticking, model.elastic_state
+    assert list(elastic) == [name for name in model.rows if name.endswith(("displacement", "stretch"))]
+    for name, row in elastic.items():
+        np.testing.assert_array_equal(row, before[name])
+    model.clear()
+    assert not any(row.any() for row in model.state.values())
+    assert (model.dissipated_energy, model.sticking) == (energy, sticking)
+
+
+@every_model
 def test_the_rows_have_the_names_that_the_properties_show(make: Make, motion: Motion) -> None:
     model = make()
     inputs = values(model, motion, 40)

@@ -40,13 +40,14 @@ def quaternion_product(a: ArrayLike, b: ArrayLike) -> np.ndarray:
     """Returns the quaternions (..., 4) of the rotations R(a) R(b)."""
     p, q = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if p.ndim == 1 and q.ndim == 1:
-        return np.array(_product(*p.tolist(), *q.tolist()))
-    return np.stack(_product(*np.moveaxis(p, -1, 0), *np.moveaxis(q, -1, 0)), axis=-1)
+        return np.array(product_entries(*p.tolist(), *q.tolist()))
+    return np.stack(product_entries(*np.moveaxis(p, -1, 0), *np.moveaxis(q, -1, 0)), axis=-1)
 
 
-def _product(
-    ax: float, ay: float, az: float, aw: float, bx: float, by: float, bz: float, bw: float
-) -> tuple[float, float, float, float]:
+def product_entries(
+    ax: Any, ay: Any, az: Any, aw: Any, bx: Any, by: Any, bz: Any, bw: Any
+) -> tuple[Any, Any, Any, Any]:
+    """Returns x, y, z, w of the quaternion of the rotation R(a) R(b); Numba can compile this function."""
     return (
         aw * bx + ax * bw + ay * bz - az * by,
         aw * by - ax * bz + ay * bw + az * bx,

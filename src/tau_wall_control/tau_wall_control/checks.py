@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -15,4 +17,9 @@ def vector(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     Raises:
         TauError: the value is not of the shape, or not finite; names it.
     """
-    return finite_array(name, value, shape, expected=f"finite numbers of shape {shape}", error=TauError)
+    return finite_array(name, value, shape, expected=_expectation(shape), error=TauError)
+
+
+@cache
+def _expectation(shape: tuple[int, ...]) -> str:
+    return f"finite numbers of shape {shape}"

@@ -25,6 +25,9 @@ from tau_wall_control.walls.drawing import draw
 from tau_wall_control.walls.planes import MovingPlanes, Plane
 from tau_wall_control.walls.renderer import WallRenderer
 
+#: status of a device that follows commands; the message class looks it up through a property
+_OK = DeviceState.STATUS_OK
+
 
 class WallNode(RenderingNode):
     """Answers with the efforts of a `WallRenderer`: walls, and the device's own weight everywhere.
@@ -98,7 +101,7 @@ class WallNode(RenderingNode):
         assert walls is not None
         require_length("joint_position", device.joint_position, 6)
         planes = self._planes(device) if walls.moving else None
-        obeys, stopped = device.status == DeviceState.STATUS_OK, walls.stopped
+        obeys, stopped = device.status == _OK, walls.stopped
         start, processor = time.perf_counter_ns(), time.thread_time_ns()
         try:
             rendered = walls.step(view(device.joint_position), view(device.joint_velocity), planes, obeys=obeys)
@@ -116,12 +119,8 @@ class WallNode(RenderingNode):
 
     def _planes(self, device: DeviceState) -> MovingPlanes:
         """Returns the planes of the tick, and copies them to the state message."""
-        ((name, message),) = of_kind(self.inputs, "planes")
+        ((_, message),) = of_kind(self.inputs, "planes")
         w = len(message.key)
-        for field in ("point", "normal", "velocity"):
-            require_length(f"{name}: {field}", getattr(message, field), 3 * w)
-        for field in ("body", "signed_distance", "inverse_mass"):
-            require_length(f"{name}: {field}", getattr(message, field), w)
         if len(self._push) != w:
             self._make_room(w)
         self._point[:], self._normal[:] = view(message.point), view(message.normal)

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from admittance_constraints.checks import finite_number, finite_vector
+from admittance_constraints.display import motion_kernels
 from admittance_constraints.display.approach import Approach, ToolMotion
 from admittance_constraints.display.feedback import PIDFeedback, pose_difference
 from admittance_constraints.display.placement import DisplayTransform
@@ -90,7 +91,18 @@ class AdmittanceController:
         self._error: np.ndarray | None = None
         self._lead = _limits("largest_lead", largest_lead)
         self._approach_steps = round(finite_number("approach_time", approach_time, minimum=0.0) / generator.period)
+        self._compile()
         self.restart()
+
+    def _compile(self) -> None:
+        """Compiles the kernels of a tick, or loads them, so that no tick waits for them."""
+        pose, zero = np.array((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)), np.zeros(6)
+        motion_kernels.write_without_deadband(zero, *self._deadband, zero)
+        motion_kernels.leads_too_far(pose, pose, pose, self._lead)
+        motion_kernels.distance_and_angle(pose, pose)
+        motion_kernels.write_pose_difference(pose, pose, zero)
+        motion_kernels.write_error_rate(zero, zero, zero, self.generator.period, self._filter, zero)
+        motion_kernels.write_bounded_sum(zero, zero, self.generator.period, self._bound, zero)
 
     def restart(self) -> None:
         """Discards the motion: at the next step the reference starts again next to the tool."""
@@ -153,8 +165,11 @@ class AdmittanceController:
             return self.motion
         error = pose_difference(due.pose, pose)
         if self._error is not None:
-            change = (error - self._error) / self.generator.period
-            self._error_rate = self._error_rate + self._filter * (change - self._error_rate)
+            filtered = np.empty(6)
+            motion_kernels.write_error_rate(
+                error, self._error, self._error_rate, self.generator.period, self._filter, filtered
+            )
+            self._error_rate = filtered
         self._error = error
         rate = self._correct(self.feedback, error)
         m = self.motion
@@ -173,7 +188,7 @@ class AdmittanceController:
         goal = self.placement.outside(*self.generator.pose)
         at_rest = ToolMotion(goal, np.zeros(6), np.zeros(6))
         self._approach, self._ramp_steps = None, 0
-        distance, angle = _distances(pose_difference(goal, pose))
+        distance, angle = motion_kernels.distance_and_angle(goal, pose)
         if distance > _NEAR or angle > _ALIGNED:
             self._approach = Approach(pose, goal, max(1, self._approach_steps), self.generator.period)
             at_rest = ToolMotion(pose.copy(), np.zeros(6), np.zeros(6))
@@ -198,21 +213,13 @@ class AdmittanceController:
         r = generator.step(wrench=placement.wrench(acting))
         self._ramp_steps = max(0, self._ramp_steps - 1)
         target = placement.outside(r.x[:3], r.orientation)
-        if self._leads_too_far(target, pose):
+        assert self.motion is not None
+        if motion_kernels.leads_too_far(target, self.motion.pose, pose, self._lead):
             generator.restore(before)
             self._stop()
             return
         self.reference, self.waiting = r, False
         self.motion = ToolMotion(target, placement.vector(r.twist), placement.vector(r.twist_rate))
-
-    def _leads_too_far(self, target: np.ndarray, pose: np.ndarray) -> bool:
-        """Returns whether the step takes the reference beyond the largest lead, and further away than it is."""
-        lead = _distances(pose_difference(target, pose))
-        if lead[0] <= self._lead[0] and lead[1] <= self._lead[1]:
-            return False
-        assert self.motion is not None
-        present = _distances(pose_difference(self.motion.pose, pose))
-        return any(a > limit and a > b for a, b, limit in zip(lead, present, self._lead, strict=True))
 
     def _stop(self) -> None:
         """Stops the reference at its present pose."""
@@ -227,10 +234,8 @@ class AdmittanceController:
     def _without_deadband(self, wrench: np.ndarray) -> np.ndarray:
         if not any(self._deadband):
             return wrench
-        acting = wrench.copy()
-        for rows, deadband in zip((slice(0, 3), slice(3, 6)), self._deadband, strict=True):
-            size = math.sqrt(float(acting[rows] @ acting[rows]))
-            acting[rows] *= 0.0 if size <= deadband else 1.0 - deadband / size
+        acting = np.empty(6)
+        motion_kernels.write_without_deadband(wrench, *self._deadband, acting)
         return acting
 
     # --- feedback -------------------------------------------------------------------------------------------
@@ -245,19 +250,13 @@ class AdmittanceController:
         """Integrates (17) to c within its bound; returns c', shape (6,)."""
         period, before, sum_before = self.generator.period, self._correction, feedback.error_integral
         rate = feedback.step(error, self._error_rate)
-        unbounded = before + period * rate
-        self._correction = np.minimum(np.maximum(unbounded, -self._bound), self._bound)
-        at_bound = self._correction != unbounded
-        if at_bound.any():
-            drives_outwards = at_bound & (error * unbounded > 0.0)
+        self._correction = np.empty(6)
+        if motion_kernels.write_bounded_sum(before, rate, period, self._bound, self._correction):
+            unbounded = before + period * rate
+            drives_outwards = (self._correction != unbounded) & (error * unbounded > 0.0)
             feedback.restore(np.where(drives_outwards, sum_before, feedback.error_integral))
             rate = (self._correction - before) / period
         return np.zeros(6) if self.waiting and self._approach is None else rate
-
-
-def _distances(difference: np.ndarray) -> tuple[float, float]:
-    a, b, c, d, e, f = difference.tolist()
-    return math.sqrt(a * a + b * b + c * c), math.sqrt(d * d + e * e + f * f)
 
 
 def _limits(name: str, values: ArrayLike) -> np.ndarray:

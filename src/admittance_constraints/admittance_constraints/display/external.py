@@ -109,9 +109,9 @@ class ExternalForces:
         Raises:
             ValueError: a friction of another dimension, or a number that is not finite.
         """
-        world, total = self._world, np.zeros(6)
+        total = np.zeros(6)
         for found in contacts:
-            total += world.vector(contact_wrench(found, self.body, world.rotation.T @ (point - world.position)))
+            total += self._world.vector(contact_wrench(found, self.body, self._world.position_inside(point)))
         for friction in frictions:
             total[:3] -= finite_vector("friction force", friction.force, 3)
         return finite_vector("external wrench", total, 6)
@@ -139,7 +139,7 @@ def contact_wrench(contacts: ContactForces, body: int, point: np.ndarray) -> np.
         >>> contact_wrench(contacts, 1, np.zeros(3)).tolist()  # 4 N along z, at x = 0.5 m
         [0.0, 0.0, 4.0, 0.0, -2.0, 0.0]
     """
-    wrench = np.zeros(6)
+    force_x, force_y, force_z, moment_x, moment_y, moment_z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     x0, y0, z0 = point.tolist()
     normal, tangential, position = (
         values.ravel() if isinstance(values, np.ndarray) else values
@@ -154,8 +154,10 @@ def contact_wrench(contacts: ContactForces, body: int, point: np.ndarray) -> np.
         fy = rate * (impulse * normal[i + 1] + tangential[i + 1])
         fz = rate * (impulse * normal[i + 2] + tangential[i + 2])
         x, y, z = position[i] - x0, position[i + 1] - y0, position[i + 2] - z0
-        wrench += fx, fy, fz, y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
-    return wrench
+        force_x, force_y, force_z = force_x + fx, force_y + fy, force_z + fz
+        moment_x, moment_y = moment_x + (y * fz - z * fy), moment_y + (z * fx - x * fz)
+        moment_z += x * fy - y * fx
+    return np.array((force_x, force_y, force_z, moment_x, moment_y, moment_z))
 
 
 def lightest_tool(stiffness: float, damping: float, period: float, body_mass: float = math.inf) -> float:

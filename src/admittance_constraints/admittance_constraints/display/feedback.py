@@ -11,8 +11,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from admittance_constraints import rotations
 from admittance_constraints.checks import finite_number, finite_vector
+from admittance_constraints.display import motion_kernels
 from admittance_constraints.generation.reference_generator import Reference
 
 _SIZE = 6
@@ -56,6 +56,7 @@ class PIDFeedback:
             raise ValueError(f"limit: expected numbers above 0, got {limit!r}")
         self.limit = bound
         self.reset()
+        self.step(np.zeros(_SIZE), np.zeros(_SIZE))  # compiles it, or loads it
 
     def reset(self) -> None:
         """Sets the integral to zero."""
@@ -82,19 +83,23 @@ class PIDFeedback:
             ValueError: wrong shape, or a number that is not finite; the state is unchanged.
         """
         e, rate = finite_vector("error", error, _SIZE), finite_vector("error_rate", error_rate, _SIZE)
-        grown = self._sum + self.period * e
-        unbounded = self.proportional @ e + self.integral @ grown + self.derivative @ rate
-        self.saturated = np.abs(unbounded) > self.limit
-        if self.saturated.any():
-            drives_outwards = (self.integral @ e) * np.sign(unbounded) > 0.0
-            stopped = self.saturated & drives_outwards
-            if stopped.any():  # the part of e that drives the components at their bounds is not integrated
-                blocked = self.integral[stopped]
-                e_integrated = e - np.linalg.pinv(blocked) @ (blocked @ e)
-                grown = self._sum + self.period * e_integrated
-                unbounded = self.proportional @ e + self.integral @ grown + self.derivative @ rate
-        self._sum = grown
+        before, self._sum = self._sum, self._sum + self.period * e
+        unbounded, self.saturated = np.empty(_SIZE), np.empty(_SIZE, dtype=bool)
+        if not self._write_unbounded(e, rate, unbounded, self.saturated):
+            return unbounded
+        drives_outwards = (self.integral @ e) * np.sign(unbounded) > 0.0
+        stopped = self.saturated & drives_outwards
+        if stopped.any():  # the part of e that drives the components at their bounds is not integrated
+            blocked = self.integral[stopped]
+            e_integrated = e - np.linalg.pinv(blocked) @ (blocked @ e)
+            self._sum = before + self.period * e_integrated
+            self._write_unbounded(e, rate, unbounded, np.empty(_SIZE, dtype=bool))
         return np.clip(unbounded, -self.limit, self.limit)
+
+    def _write_unbounded(self, e: np.ndarray, rate: np.ndarray, unbounded: np.ndarray, saturated: np.ndarray) -> bool:
+        """Writes (17) and flags of the components beyond their bounds; returns whether there is one."""
+        gains = (self.proportional, self.integral, self.derivative)
+        return bool(motion_kernels.write_feedback(gains, e, self._sum, rate, self.limit, unbounded, saturated))
 
 
 def task_error(reference: Reference, x: ArrayLike, x_velocity: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -139,13 +144,9 @@ def pose_error(
 
 def pose_difference(target: np.ndarray, pose: np.ndarray) -> np.ndarray:
     """Computes [position; rotation vector] from a pose (7,) to a target (7,), base frame, shape (6,) [m; rad]."""
-    back = pose[3:] * [-1.0, -1.0, -1.0, 1.0]
-    x, y, z, w = rotations.quaternion_product(target[3:], back).tolist()
-    sine = math.sqrt(x * x + y * y + z * z)
-    factor = 2.0 if sine < 1e-12 else 2.0 * math.atan2(sine, abs(w)) / sine
-    factor = math.copysign(factor, w)
-    p, o = target[:3].tolist(), pose[:3].tolist()
-    return np.array((p[0] - o[0], p[1] - o[1], p[2] - o[2], factor * x, factor * y, factor * z))
+    difference = np.empty(_SIZE)
+    motion_kernels.write_pose_difference(target, pose, difference)
+    return difference
 
 
 def motion_command(feedforward: ArrayLike, feedback: ArrayLike) -> np.ndarray:
@@ -170,4 +171,4 @@ def _gain(name: str, value: ArrayLike) -> np.ndarray:
         raise ValueError(f"{name}: expected a number, shape ({_SIZE},) or ({_SIZE}, {_SIZE}), got {gain.shape}")
     if not np.isfinite(gain).all():
         raise ValueError(f"{name}: expected finite numbers, got {value!r}")
-    return gain
+    return np.ascontiguousarray(gain)

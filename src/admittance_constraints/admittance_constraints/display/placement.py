@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from admittance_constraints import rotations
 from admittance_constraints.checks import finite_vector
+from admittance_constraints.display import motion_kernels
 from haptic_files.moved_modules import renamed
 from haptic_math.quantities import quaternion_length
 
@@ -49,26 +50,45 @@ class DisplayTransform:
         self.rotation = rotations.rotation_from_quaternion(self._orientation)
         self._tool = _unit("tool_orientation", tool_orientation)
         self._inverse, self._tool_inverse = self._orientation * _CONJUGATE, self._tool * _CONJUGATE
+        self._compile()
+
+    def _compile(self) -> None:
+        """Compiles the kernels of a tick, or loads them, so that no tick waits for them."""
+        self.outside(self.position, self._orientation)
+        self.vector(np.zeros(6))
+        self.wrench(np.zeros(6))
+        self.position_inside(self.position)
 
     def wrench(self, wrench: np.ndarray) -> np.ndarray:
         """Expresses a wrench [force; moment] of the base frame in the spatial frame, shape (6,)."""
-        return np.asarray(wrench.reshape(2, 3) @ self.rotation).ravel()
+        expressed = np.empty(6)
+        motion_kernels.write_in_space(self.rotation, np.ascontiguousarray(wrench, dtype=float), expressed)
+        return expressed
 
     def vector(self, vector: np.ndarray) -> np.ndarray:
         """Expresses a twist, its rate or a wrench of the spatial frame in the base frame, shape (6,)."""
-        return np.asarray(vector.reshape(2, 3) @ self.rotation.T).ravel()
+        expressed = np.empty(6)
+        motion_kernels.write_in_base(self.rotation, np.ascontiguousarray(vector, dtype=float), expressed)
+        return expressed
+
+    def position_inside(self, position: np.ndarray) -> np.ndarray:
+        """Returns a position of the base frame in the spatial frame, shape (3,) [m]."""
+        inside = np.empty(3)
+        motion_kernels.write_position_inside(self.rotation, self.position, position, inside)
+        return inside
 
     def inside(self, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns position and quaternion of the virtual tool, spatial frame, for a pose (7,) of the display's tool."""
         Q = rotations.quaternion_product(rotations.quaternion_product(self._inverse, pose[3:]), self._tool)
-        return self.rotation.T @ (pose[:3] - self.position), Q
+        return self.position_inside(pose[:3]), Q
 
     def outside(self, position: np.ndarray, orientation: np.ndarray) -> np.ndarray:
         """Returns the pose (7,) of the display's tool, base frame, for position and quaternion of the virtual tool."""
-        Q = rotations.quaternion_product(
-            rotations.quaternion_product(self._orientation, orientation), self._tool_inverse
-        )
-        return np.concatenate([self.position + self.rotation @ position, Q])
+        pose = np.empty(7)
+        p, Q = np.ascontiguousarray(position, dtype=float), np.ascontiguousarray(orientation, dtype=float)
+        frame = (self.position, self.rotation, self._orientation, self._tool_inverse)
+        motion_kernels.write_outside(*frame, p, Q, pose)
+        return pose
 
 
 def _unit(name: str, quaternion: ArrayLike) -> np.ndarray:

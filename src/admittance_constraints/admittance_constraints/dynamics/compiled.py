@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import math
 import os
 import shutil
 import subprocess
@@ -141,7 +142,7 @@ class Step:
 
     def is_good(self) -> bool:
         """Returns whether the last `run` has given finite numbers, from equations that are not singular."""
-        return bool(np.isfinite(self.result[self.checksum]) and self.result[self.health] > self.threshold)
+        return math.isfinite(self.result[self.checksum]) and bool(self.result[self.health] > self.threshold)
 
     def _source(self) -> str:
         generator = ca.CodeGenerator("step.c", {"with_header": False, "casadi_int": "long long int"})

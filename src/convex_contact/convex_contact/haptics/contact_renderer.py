@@ -25,6 +25,7 @@ from convex_contact.haptics.tool_planes import Planes
 from convex_contact.model.world import World, WorldError
 from convex_contact.problem.errors import ContactError, ConvergenceError
 from convex_contact.simulation.body_table import BodyTable
+from convex_contact.simulation.reports import world_axes_arrays
 from convex_contact.simulation.simulator import Simulator
 from haptic_files import parse_entries
 
@@ -122,7 +123,7 @@ class WorldState:
     def contacts(self) -> ContactRows:
         """Contacts of the tick's last step."""
         simulator = self._renderer.simulator
-        return contact_rows(simulator.contacts, simulator.period)
+        return ContactRows._make((*simulator.contacts_in_world_axes, simulator.period))
 
     @cached_property
     def statistics(self) -> SolverRow:
@@ -301,9 +302,11 @@ class ContactRenderer:
                 raise InputMismatchError(f"{name}: force: expected at most 3 numbers, got {len(components)}")
             force = np.zeros(3)
             force[: len(components)] = components
-            if name not in self._friction_ends:
+            ends = self._friction_ends.get(name)
+            if ends is None:
                 tangential -= force
-            for body, sign in self._friction_ends.get(name, ()):
+                continue
+            for body, sign in ends:
                 rendering.pull(body, sign * force)
         for name, tick, push in walls:
             planes = self._known_planes.get(tick)
@@ -349,15 +352,8 @@ def friction_ends(entries: Sequence[str], world: World) -> dict[str, list[tuple[
 
 def contact_rows(report: Any, period: float) -> ContactRows:
     """Converts the simulator's report of a step of a period [s]: impulses in world axes."""
-    return ContactRows(
-        report.body[:, 0].astype(np.uint32),
-        report.body[:, 1].astype(np.uint32),
-        report.position,
-        report.frame[:, 2],
-        report.signed_distance,
-        np.ascontiguousarray(report.impulse[:, 2]),
-        np.einsum("nk,nki->ni", report.impulse[:, :2], report.frame[:, :2]),
-        report.slip_velocity,
+    arrays = world_axes_arrays(
+        report.body, report.position, report.frame, report.signed_distance, report.impulse, report.slip_velocity,
         report.sticking,
-        period,
-    )
+    )  # fmt: skip
+    return ContactRows._make((*arrays, period))

@@ -29,15 +29,22 @@ which conserves power. Along axes of the world that the tool does not drive, the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from numba import njit
 
+from convex_contact.haptics.frame_kernels import (
+    ALL_AXES,
+    add_force,
+    add_force_at,
+    express_in_base,
+    is_identity,
+    map_position,
+    transform_limited,
+)
 from convex_contact.haptics.settings import CouplingNumbers, ToolPlace
 from convex_contact.haptics.tool_planes import Planes, ToolPlanes
 from convex_contact.model.world import World, WorldError
@@ -167,10 +174,14 @@ class ContactRendering:
         pose = np.concatenate([here, pin.Quaternion(R @ self._orientation).coeffs()])
         for _ in range(2):  # nothing moves in the first
             self.step(pose, np.zeros(6))
-        _ = self.simulator.contacts
+        _ = self.simulator.contacts_in_world_axes, self.simulator.statistics
         self.bodies.read()
         if self._surroundings is not None:
-            self.planes(np.zeros(3))
+            found = self.planes(np.zeros(3))
+            self._surroundings.reduce_inverse_masses(found, self.simulator)
+            express_in_base(R, frame.position, 1.0, *found[2:])
+        add_force(R, 1.0, np.zeros(3), np.zeros(6))
+        add_force_at(R, frame.position, 1.0, np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(6))
         self.reset()
 
     def reset(self) -> None:
@@ -194,15 +205,12 @@ class ContactRendering:
             raise WorldError("touch_radius: expected above 0 for planes at the tool, got 0")
         R, p, s = self._rotation, self.place.frame.position, self.place.scale
         found = self._surroundings.find(self.bodies.read(), s * ((position - p) @ R))
+        if not len(found.key):
+            return found
         if self.simulator.time > 0.0:
             self._surroundings.reduce_inverse_masses(found, self.simulator)
-        return found._replace(
-            point=found.point @ R.T / s + p,
-            normal=found.normal @ R.T,
-            signed_distance=found.signed_distance / s,
-            velocity=found.velocity @ R.T / s,
-            inverse_mass=found.inverse_mass / s**2,
-        )
+        express_in_base(R, p, s, *found[2:])
+        return found
 
     def release(self) -> None:
         """Removes the forces of :meth:`pull` and :meth:`react` from the bodies."""
@@ -219,12 +227,12 @@ class ContactRendering:
         a, place = self.simulator.dynamics.arrays, self.place
         if self.simulator.world.bodies[body].kind != "free":
             return
-        pulling = force @ self._rotation / place.scale
-        a.body_wrench[body, :3] += pulling
-        if point is not None:
-            start = a.tree_q[a.body_tree[body]]
-            arm = place.scale * ((point - place.frame.position) @ self._rotation) - a.q[start : start + 3]
-            a.body_wrench[body, 3:] += np.cross(arm, pulling)
+        R, p, s, wrench = self._rotation, place.frame.position, place.scale, a.body_wrench[body]
+        if point is None:
+            add_force(R, s, force, wrench)
+            return
+        start = a.tree_q[a.body_tree[body]]
+        add_force_at(R, p, s, force, point, a.q[start : start + 3], wrench)
 
     def react(self, planes: Planes, push: np.ndarray, friction: np.ndarray) -> None:
         """Applies the reactions of forces on the tool to the bodies of the planes, until :meth:`release`.
@@ -234,9 +242,10 @@ class ContactRendering:
             push: normal force of each plane on the tool (w,) [N].
             friction: force of all planes on the tool (3,) [N]; it is distributed in proportion to the normal forces.
         """
-        total = push.sum()
-        for i in np.flatnonzero(push > 0.0):
-            self.pull(int(planes.body[i]), -push[i] * planes.normal[i] - push[i] / total * friction, planes.point[i])
+        total = np.add.reduce(push)
+        for i, f in enumerate(push.tolist()):
+            if f > 0.0:
+                self.pull(int(planes.body[i]), -f * planes.normal[i] - f / total * friction, planes.point[i])
 
     def step(self, pose: np.ndarray, twist: np.ndarray, *, follows: bool = True, arrives: bool = False) -> np.ndarray:
         """Makes one tick.
@@ -280,21 +289,24 @@ class ContactRendering:
             moved = np.concatenate([place.scale * place.axes * linear, angular * place.turns])
             dynamics.prescribe(self.proxy, moved)
             return
-        goal, now = np.empty(3), dynamics.arrays.body_pose[self.proxy]
+        goal, moved, now = np.empty(3), np.empty(6), dynamics.arrays.body_pose[self.proxy]
         present, position = now[:9].reshape(3, 3), now[9:]
-        _map_position(self._rotation, place.frame.position, place.scale, place.axes, self._home, pose, goal)
+        map_position(self._rotation, place.frame.position, place.scale, place.axes, self._home, pose, goal)
         rotation = self._rotation.T @ _matrix(pose[3:]) if place.turns else present
         if self._fresh:
             dynamics.prescribe(self.proxy, np.zeros(6), goal, pin.Quaternion(rotation).coeffs())
             return
-        moved = np.concatenate([goal - position, pin.log3(rotation @ present.T)])
-        dynamics.prescribe(self.proxy, moved / self.period)
+        turn = rotation @ present.T
+        moved[:3] = goal - position
+        moved[3:] = 0.0 if is_identity(turn) else pin.log3(turn)  # which takes longer than all the rest
+        moved /= self.period
+        dynamics.prescribe(self.proxy, moved)
 
     def _coupling_target(self, pose: np.ndarray, fresh: bool) -> tuple[np.ndarray, np.ndarray, float]:
         """Returns the target's position (3,) and rotation (3, 3), and the fraction of the force to render."""
         place = self.place
         position = np.empty(3)
-        _map_position(self._rotation, place.frame.position, place.scale, place.axes, self._home, pose, position)
+        map_position(self._rotation, place.frame.position, place.scale, place.axes, self._home, pose, position)
         rotation = self._rotation.T @ _matrix(pose[3:]) if place.turns else self._orientation
         if not self._joined:
             self._position_error = self.target - position
@@ -331,55 +343,9 @@ class ContactRendering:
         """Returns a fraction of the wrench on the tool, within its bounds."""
         place, numbers, wrench = self.place, self.numbers, np.empty(6)
         force_scale, torque_scale = -place.scale, -1.0 if place.turns else 0.0
-        _transform_limited(self._rotation, force_scale, place.axes, self.force, fraction, numbers.max_force, wrench[:3])
-        _transform_limited(self._rotation, torque_scale, _ALL, self.torque, fraction, numbers.max_torque, wrench[3:])
+        transform_limited(self._rotation, force_scale, place.axes, self.force, fraction, numbers.max_force, wrench[:3])
+        transform_limited(self._rotation, torque_scale, ALL_AXES, self.torque, fraction, numbers.max_torque, wrench[3:])
         return wrench
-
-
-#: all three axes
-_ALL = np.ones(3, dtype=np.bool_)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _map_position(
-    rotation: np.ndarray,
-    origin: np.ndarray,
-    scale: float,
-    axes: np.ndarray,
-    home: np.ndarray,
-    pose: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """Writes scale R^T (x - p) for axes that the tool drives, and the proxy's initial coordinate for the others."""
-    for i in range(3):
-        along = 0.0
-        for k in range(3):
-            along += rotation[k, i] * (pose[k] - origin[k])
-        out[i] = scale * along if axes[i] else home[i]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _transform_limited(
-    rotation: np.ndarray,
-    scale: float,
-    axes: np.ndarray,
-    vector: np.ndarray,
-    fraction: float,
-    largest: float,
-    out: np.ndarray,
-) -> None:
-    """Writes a fraction of scale R x, with x limited to the driven axes and the length to a largest one."""
-    size = 0.0
-    for i in range(3):
-        out[i] = 0.0
-        for k in range(3):
-            if axes[k]:
-                out[i] += scale * rotation[i, k] * vector[k]
-        size += out[i] * out[i]
-    size = math.sqrt(size)
-    factor = fraction * largest / size if size > largest else fraction
-    for i in range(3):
-        out[i] *= factor
 
 
 def make_rendering(

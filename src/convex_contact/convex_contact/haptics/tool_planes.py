@@ -80,6 +80,13 @@ def _write_poses(w: WorldRecord, position: np.ndarray, orientation: np.ndarray, 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def _query(w: WorldRecord, c: ContactRecord, position: np.ndarray, orientation: np.ndarray, tool: np.ndarray) -> bool:
+    """Finds the contacts of the sphere at a position; returns False if the arrays have no room for them."""
+    _write_poses(w, position, orientation, tool)
+    return find_contacts(w, c)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _inverse_effective_mass(
     r: np.ndarray, n: np.ndarray, mass: float, rotation: np.ndarray, inverse_inertia: np.ndarray
 ) -> float:
@@ -199,8 +206,7 @@ class ToolPlanes:
         It returns at most the `MOST_PLANES` nearest planes.
         """
         d = self._dynamics
-        _write_poses(d.arrays.record, bodies.position, bodies.orientation, tool)
-        while not find_contacts(d.arrays.record, d.contacts.record):
+        while not _query(d.arrays.record, d.contacts.record, bodies.position, bodies.orientation, tool):
             d.enlarge()
         found = _describe(
             d.arrays.record, d.contacts.record, self.radius, bodies.velocity, bodies.angular_velocity,

@@ -101,10 +101,12 @@ class BodyTable:
     def read(self) -> BodyTable:
         """Updates the table from the present state, and returns it."""
         a, columns = self._dynamics.arrays, (self.position, self.orientation, self.velocity, self.angular_velocity)
-        _read_free_bodies(a.record, self._free, self._free_centers, *columns)
+        if len(self._free):
+            _read_free_bodies(a.record, self._free, self._free_centers, *columns)
         for t in self._trees:
             self._dynamics.write_links(t)
-        _read_posed(a.record, self._posed, self._centers, *columns)
+        if len(self._posed):
+            _read_posed(a.record, self._posed, self._centers, *columns)
         for t in self._deformables:
             tree = self._dynamics.world.trees[t]
             count = len(tree.model.contact)

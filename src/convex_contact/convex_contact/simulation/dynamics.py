@@ -52,6 +52,7 @@ from convex_contact.simulation.contact_query import body_speeds as body_speeds
 from convex_contact.simulation.contact_query import find_contacts as find_contacts
 from convex_contact.simulation.contact_query import predict_margins as predict_margins
 from convex_contact.simulation.joint_limits import JointLimits, position_limits
+from convex_contact.simulation.prescribed_bodies import move_prescribed
 from convex_contact.simulation.state_access import StateAccess
 from convex_contact.simulation.world_arrays import LARGE as LARGE
 from convex_contact.simulation.world_arrays import pair_arrays, world_arrays
@@ -256,7 +257,7 @@ class WorldDynamics(StateAccess):
                 f"{self.world.bodies[number].name}: it is {self.world.bodies[number].kind}, not prescribed"
             )
         values = np.asarray(twist, dtype=np.float64)
-        if values.shape != (6,) or not np.isfinite(values).all():
+        if values.shape != (6,) or not all(map(math.isfinite, values.tolist())):
             raise ValueError(f"twist: expected 6 finite numbers, got {twist!r}")
         pose = self.arrays.body_pose[number]
         self.arrays.body_twist[number] = values
@@ -370,12 +371,7 @@ class WorldDynamics(StateAccess):
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
             a.q[i:j] = self._trees[tree].moved(a.q[i:j], a.v[k:m], self.period)
         for number in self._prescribed:
-            if a.body_twist[number].any():
-                q = np.empty(7)
-                q[:3] = a.body_pose[number, 9:]
-                bodies.write_quaternion(a.body_pose[number], q[3:])
-                bodies.move(q, a.body_twist[number], self.period, self.linear_rotation)
-                bodies.write_pose(a.body_pose[number], q)
+            move_prescribed(a.body_pose[number], a.body_twist[number], self.period, self.linear_rotation)
         self.time += self.period
 
     def transport_tangential(self, values: np.ndarray) -> np.ndarray:

@@ -20,11 +20,14 @@ from convex_contact.simulation.reports import (
     ContactReport,
     StepStatistics,
     contact_report_arrays,
+    solver_numbers,
+    step_impulses,
+    step_world_axes_arrays,
     stiction_tolerances,
+    world_axes_arrays,
 )
 from convex_contact.simulation.torsional_friction import torsional_constraints, torsional_impulses
 from convex_contact.solver.solution import Solution
-from convex_contact.solver.workspace import load_of, outputs, statistics
 
 
 class LastStep:
@@ -52,8 +55,8 @@ class LastStep:
     @property
     def statistics(self) -> StepStatistics:
         """Statistics of the last step."""
-        s, contacts = statistics(self._workspace), int(self.dynamics.contacts.count[0])
-        return StepStatistics(s.iterations, s.factorizations, contacts, load_of(self._workspace), s.residual)
+        iterations, factorizations, active, residual = solver_numbers(self._workspace)
+        return StepStatistics(iterations, factorizations, int(self.dynamics.contacts.count[0]), active, residual)
 
     @property
     def contacts(self) -> ContactReport:
@@ -65,6 +68,19 @@ class LastStep:
             whole, frames = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3, 3))
             return ContactReport(whole, none, frames, flat, none, none, flat, flags, flat)
         return ContactReport(*contact_report_arrays(c.record, self._workspace, self._chosen.code, self.period))
+
+    @property
+    def contacts_in_world_axes(self) -> tuple[np.ndarray, ...]:
+        """Arrays of the last step's contacts, see :func:`~convex_contact.simulation.reports.world_axes_arrays`."""
+        if self._solved:
+            arrays = step_world_axes_arrays(
+                self.dynamics.contacts.record, self._workspace, self._chosen.code, self.period
+            )
+            return tuple(arrays)
+        r = self.contacts
+        return tuple(
+            world_axes_arrays(r.body, r.position, r.frame, r.signed_distance, r.impulse, r.slip_velocity, r.sticking)
+        )
 
     def contacts_between(self, a: int | str, b: int | str) -> ContactReport:
         """Returns the contacts of two bodies; normals point from a into b, velocities and impulses are those of b."""
@@ -100,7 +116,7 @@ class LastStep:
     @property
     def pressing(self) -> tuple[Any, np.ndarray]:
         """Last step's contacts and their impulses along t1, t2, n (at least n, 3), views for compiled code."""
-        return self.dynamics.contacts.record, outputs(self._workspace).gamma
+        return self.dynamics.contacts.record, step_impulses(self._workspace)
 
     @property
     def torsional_impulse(self) -> np.ndarray:

@@ -11,7 +11,7 @@ from numba import njit
 
 from convex_contact.model.arrays import ContactRecord
 from convex_contact.problem import contact_kernels
-from convex_contact.solver.workspace import inputs, outputs
+from convex_contact.solver.workspace import inputs, load_of, outputs, statistics
 
 _P = contact_kernels
 
@@ -139,6 +139,48 @@ def contact_report_arrays(c: ContactRecord, s: Any, approximation: int, period: 
         c.body[:n].copy(), c.point[:n].copy(), c.frame[:n].copy(), c.phi0[:n].copy(), gamma[:n].copy(), slip,
         vc[:n, 2].copy(), sticking, c.area[:n].copy(),
     )  # fmt: skip
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def world_axes_arrays(
+    body: np.ndarray, point: np.ndarray, frame: np.ndarray, distance: np.ndarray, impulse: np.ndarray,
+    slip: np.ndarray, sticking: np.ndarray,
+) -> Any:  # fmt: skip
+    """Returns arrays of a :class:`ContactReport` with the impulses in world axes.
+
+    Returns:
+        Numbers of the bodies A and of the bodies B (n,), points (n, 3), normals (n, 3), signed distances (n,), impulses
+        along the normals (n,), tangential impulses (n, 3), slip velocities (n, 3), flags of sticking (n,).
+    """
+    n = len(distance)
+    a, b = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    normal, push, tangential = np.empty((n, 3)), np.empty(n), np.empty((n, 3))
+    for k in range(n):
+        a[k], b[k], push[k] = body[k, 0], body[k, 1], impulse[k, 2]
+        for i in range(3):
+            normal[k, i] = frame[k, 2, i]  # 0.0 below: no zero is negative
+            tangential[k, i] = 0.0 + impulse[k, 0] * frame[k, 0, i] + impulse[k, 1] * frame[k, 1, i]
+    return a, b, point, normal, distance, push, tangential, slip, sticking
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def step_world_axes_arrays(c: ContactRecord, s: Any, approximation: int, period: float) -> Any:
+    """Returns the arrays of `world_axes_arrays` for the last step."""
+    body, point, frame, distance, impulse, slip, _, sticking, _ = contact_report_arrays(c, s, approximation, period)
+    return world_axes_arrays(body, point, frame, distance, impulse, slip, sticking)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def solver_numbers(s: Any) -> tuple[int, int, int, float]:
+    """Returns iterations, factorizations, active contacts and residual of the last step."""
+    done = statistics(s)
+    return done.iterations, done.factorizations, load_of(s), done.residual
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def step_impulses(s: Any) -> np.ndarray:
+    """Returns the impulses of the last step's contacts along t1, t2, n, a view (at least n, 3)."""
+    return outputs(s).gamma
 
 
 def stiction_tolerances(workspace: Any, contacts: int, approximation: int) -> np.ndarray:

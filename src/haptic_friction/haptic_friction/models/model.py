@@ -67,6 +67,8 @@ class FrictionModel(ABC):
         n = self.dimension
         self._zero = (0.0,) * n
         self._state = np.zeros((1, len(self.rows), n))
+        elastic = ("displacement", "stretch")
+        self._elastic_rows = [(name, row) for row, name in enumerate(self.rows) if name.endswith(elastic)]
         self._input, self._output = np.zeros((1, 1, n)), np.zeros((1, 1, n))
         self._sticking, self._energy = np.ones(1, dtype=bool), np.zeros(1)
         self._arguments = (law.kernel_code, law.coefficients[None].copy(), self.constants[None])
@@ -89,7 +91,7 @@ class FrictionModel(ABC):
             raise ValueError(f"law: expected one that a load can scale, got {type(self.law).__name__}")
         if hasattr(self, "Z"):
             self.law.check_existence(factor * self.Z)
-        self._arguments[1][0, forces] = factor * self.law.coefficients[forces]
+        np.multiply(self.law.coefficients, factor, out=self._arguments[1][0], where=forces)
         self.load = factor
 
     @property
@@ -141,7 +143,12 @@ class FrictionModel(ABC):
     @property
     def state(self) -> dict[str, np.ndarray]:
         """Rows of the state by name, on which the next step depends, shape (dimension,) each, copies."""
-        return {name: self._state[0, row].copy() for row, name in enumerate(self.rows)}
+        return dict(zip(self.rows, self._state[0].copy(), strict=True))
+
+    @property
+    def elastic_state(self) -> dict[str, np.ndarray]:
+        """Rows of the state that are elastic displacements [m], by name, shape (dimension,) each, copies."""
+        return {name: self._state[0, row].copy() for name, row in self._elastic_rows}
 
     def restore(self, state: Mapping[str, ArrayLike]) -> None:
         """Sets the state to an earlier value of `state`; flags and energy stay.
@@ -149,12 +156,16 @@ class FrictionModel(ABC):
         Raises:
             ValueError: a name that the model does not have, or a value that cannot be used; nothing is changed.
         """
-        unknown = sorted(set(state) - set(self.rows))
+        unknown = [name for name in state if name not in self.rows]
         if unknown:
-            raise ValueError(f"{unknown[0]}: expected one of {', '.join(self.rows)}")
+            raise ValueError(f"{min(unknown)}: expected one of {', '.join(self.rows)}")
         values = {name: self._vector(name, value) for name, value in state.items()}
         for name, value in values.items():
             self._state[0, self.rows.index(name)] = value
+
+    def clear(self) -> None:
+        """Sets the state to zero; flags and energy stay."""
+        self._state[:] = 0.0
 
     @abstractmethod
     def reset(self) -> None:

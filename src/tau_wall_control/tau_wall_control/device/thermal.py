@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike
 
 from tau_wall_control.device.tau_device import TauDevice
@@ -47,12 +48,19 @@ class ThermalLimit:
     @property
     def limit(self) -> float:
         """Largest torque of each joint at present [N m]."""
-        share = min(max((1.0 - float(self.load.max())) / (1.0 - KNEE), 0.0), 1.0)
+        share = min(max((1.0 - max(self.load.tolist())) / (1.0 - KNEE), 0.0), 1.0)
         if share == 1.0:
             return self.peak
         return math.sqrt(self.continuous**2 + share * (self.peak**2 - self.continuous**2))
 
     def advance(self, torque: ArrayLike) -> None:
         """Takes the torques (6,) [N m] of one period."""
-        heat = (np.asarray(torque, dtype=float) / self.continuous) ** 2
-        self.load += self._gain * (heat - self.load)
+        _advance(self.load, np.asarray(torque, dtype=float), self.continuous, self._gain)
+
+
+@njit(cache=True, error_model="numpy")
+def _advance(load: np.ndarray, torque: np.ndarray, continuous: float, gain: float) -> None:
+    """Advances thermal loads (6,) by one period with torques (6,)."""
+    for i in range(6):
+        ratio = torque[i] / continuous
+        load[i] += gain * (ratio * ratio - load[i])

@@ -30,6 +30,23 @@ def forget(memory: Any) -> None:
 
 
 @njit(cache=True, error_model="numpy")
+def write_planes(
+    planes: np.ndarray,
+    point: np.ndarray,
+    normal: np.ndarray,
+    velocity: np.ndarray,
+    inverse_mass: np.ndarray,
+    body: np.ndarray,
+) -> None:
+    """Writes the fields (w, 3) and (w,) of planes to records of the type PLANE (w,)."""
+    for i in range(planes.shape[0]):
+        plane = planes[i]
+        plane.inverse_mass, plane.body = inverse_mass[i], body[i]
+        for k in range(3):
+            plane.point[k], plane.normal[k], plane.velocity[k] = point[i, k], normal[i, k], velocity[i, k]
+
+
+@njit(cache=True, error_model="numpy")
 def check_plane(plane: Any) -> int:
     """Checks the numbers of a plane; returns `FINE` or the reason of the refusal."""
     total, length = plane.inverse_mass, 0.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike
 
 from tau_wall_control.checks import vector
@@ -91,8 +92,17 @@ class MovingPlanes(NamedTuple):
             position: position of the tool's point (3,) [m].
             signed_distance: signed distance of the tool's surface from each surface (w,) [m], negative inside.
         """
-        point = position - signed_distance[:, None] * normal
+        point = np.empty(normal.shape)
+        _write_points(position, signed_distance, normal, point)
         return cls(key.astype(np.int64, copy=False), point, normal, velocity, inverse_mass, body, surface_point)
+
+
+@njit(cache=True, error_model="numpy")
+def _write_points(position: np.ndarray, distance: np.ndarray, normal: np.ndarray, point: np.ndarray) -> None:
+    """Writes the points (w, 3) at signed distances (w,) before a position (3,) along normals (w, 3) [m]."""
+    for i in range(len(distance)):
+        for k in range(3):
+            point[i, k] = position[k] - distance[i] * normal[i, k]
 
 
 def box(low: ArrayLike, high: ArrayLike) -> tuple[Plane, ...]:

@@ -180,7 +180,11 @@ class WallRenderer:
         """Makes two steps at home, the second in contact, to compile all functions before the first tick."""
         home, planes = self.device.home, None
         if self.moving:
-            planes = MovingPlanes([0], [home[0] + [0.0, 0.0, 1e-4]], [[0.0, 0.0, 1.0]])
+            zero, up = np.zeros(1), np.array([[0.0, 0.0, 1.0]])
+            planes = MovingPlanes.at_distances(
+                home[0], key=np.zeros(1, dtype=np.int64), signed_distance=zero - 1e-4, normal=up, velocity=0.0 * up,
+                inverse_mass=zero, body=zero,
+            )  # fmt: skip
         theta = self.device.inverse_kinematics(*home)
         for _ in range(2):
             self.step(theta, np.zeros(6), planes)
@@ -356,9 +360,7 @@ class WallRenderer:
         if rows is None:
             return rows_of(self.planes)
         point = rows.point if rows.surface_point is None else rows.surface_point
-        return np.reshape(np.asarray(point, dtype=float), (-1, 3)), np.reshape(
-            np.asarray(rows.normal, dtype=float), (-1, 3)
-        )
+        return np.asarray(point, dtype=float).reshape(-1, 3), np.asarray(rows.normal, dtype=float).reshape(-1, 3)
 
     def report(self, effort: np.ndarray | None = None) -> WallReport:
         """Returns the state of the last step that the node publishes.
@@ -366,10 +368,7 @@ class WallRenderer:
         Args:
             effort: commanded torques (6,) [N m]; default: the torques of the step.
         """
-        point, normal = self._points_and_normals()
-        velocity = np.zeros_like(point)
-        if self._rows is not None and self._rows.velocity is not None:
-            velocity = np.asarray(self._rows.velocity, dtype=float)
+        (point, normal), velocity = self._points_and_normals(), None if self._rows is None else self._rows.velocity
         state = self.state
         if effort is None:
             effort = np.zeros(6) if state is None else state.torque
@@ -377,7 +376,7 @@ class WallRenderer:
         return WallReport(
             point=point,
             normal=normal,
-            velocity=velocity,
+            velocity=np.zeros(point.shape) if velocity is None else np.asarray(velocity, dtype=float),
             penetration=none if state is None else np.maximum(state.penetration, 0.0),
             push=none if state is None else state.push,
             in_contact=np.zeros(len(point), dtype=bool) if state is None else state.in_contact,

@@ -153,20 +153,14 @@ class SlidingWalls:
         if w > MOST_PLANES:
             raise PlanesError(f"planes: expected {MOST_PLANES} at the most, got {w}")
         rows = self._room[:w]
-        for name, values, shape in (
-            ("point", planes.point, (w, 3)),
-            ("normal", planes.normal, (w, 3)),
-            ("velocity", planes.velocity, (w, 3)),
-            ("inverse_mass", planes.inverse_mass, (w,)),
-            ("body", body, (w,)),
-        ):
-            if values is None:
-                rows[name] = 0.0
-                continue
-            array = np.asarray(values, dtype=float)
-            if array.shape != shape:
-                raise PlanesError(f"{name}: expected shape {shape} for {w} planes, got {array.shape}")
-            rows[name] = array
+        contact_kernels.write_planes(
+            rows,
+            _rows("point", planes.point, (w, 3)),
+            _rows("normal", planes.normal, (w, 3)),
+            _rows("velocity", planes.velocity, (w, 3)),
+            _rows("inverse_mass", planes.inverse_mass, (w,)),
+            _rows("body", body, (w,)),
+        )
         self._known[:w] = keys
         wrong, i = contact_kernels.recall(self._known[:w], self._keys[: self._count], rows, self._memories, self._spare)
         if wrong:
@@ -212,6 +206,20 @@ class SlidingWalls:
             operating_point=int(self._sample["operating_point"][0]),
             saturated=saturated,
         )
+
+
+def _rows(name: str, values: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
+    """Returns a field of planes as an array; zeros if it is not given.
+
+    Raises:
+        PlanesError: the array has another shape.
+    """
+    if values is None:
+        return np.zeros(shape)
+    array = np.asarray(values, dtype=float, order="C")
+    if array.shape != shape:
+        raise PlanesError(f"{name}: expected shape {shape} for {shape[0]} planes, got {array.shape}")
+    return array
 
 
 def _law_of(
