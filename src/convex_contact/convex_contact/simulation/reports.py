@@ -158,8 +158,8 @@ def world_axes_arrays(
     for k in range(n):
         a[k], b[k], push[k] = body[k, 0], body[k, 1], impulse[k, 2]
         for i in range(3):
-            normal[k, i] = frame[k, 2, i]  # 0.0 below: no zero is negative
-            tangential[k, i] = 0.0 + impulse[k, 0] * frame[k, 0, i] + impulse[k, 1] * frame[k, 1, i]
+            normal[k, i] = frame[k, 2, i]
+            tangential[k, i] = 0.0 + impulse[k, 0] * frame[k, 0, i] + impulse[k, 1] * frame[k, 1, i]  # no zero is -0.0
     return a, b, point, normal, distance, push, tangential, slip, sticking
 
 
