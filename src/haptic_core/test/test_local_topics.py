@@ -274,6 +274,26 @@ def test_what_the_recorder_takes_leaves_in_one_bundle_when_the_nodes_are_quiet()
     assert not topics.deliver() and not topics.has_subscribers(b)
 
 
+def test_a_realtime_bundle_has_the_messages_of_some_ticks_and_a_limited_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_topics, "_FEWEST_BUNDLED", 3)
+    topics, bundle, a = LocalTopics((), newest=True), Publisher("/tau/tick_bundle", far=1), Publisher("/a")
+    topics.bundle = bundle  # type: ignore[assignment]
+    for tick in (1, 2):
+        topics.publish(a, WallState(tick=tick))
+    assert not topics.deliver() and not bundle.sent
+    topics.publish(a, WallState(tick=3))
+    deliver_all(topics)
+    assert [len(list(decode_bundle(data))) for data in bundle.sent] == [3]
+    topics.publish(a, WallState(tick=4))
+    topics.flush()
+    assert [len(list(decode_bundle(data))) for data in bundle.sent] == [3, 1]
+    monkeypatch.setattr(local_topics, "_BUNDLE_SIZE", 2 * len(encoder(WallState)(WallState())))
+    for tick in range(5, 10):
+        topics.publish(a, WallState(tick=tick))
+    topics.flush()
+    assert [len(list(decode_bundle(data))) for data in bundle.sent[2:]] == [2, 2, 1]
+
+
 def test_a_process_that_sends_bundles_waits_for_the_recorder_there() -> None:
     topics = LocalTopics(())
     publisher: Any = SimpleNamespace(topic_name="/b", get_subscription_count=lambda: 0)
