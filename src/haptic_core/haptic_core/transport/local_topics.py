@@ -4,9 +4,9 @@ A message through DDS costs some 100 us of processor time, and the nodes of a co
 (`haptic_core.composition`) exchange a dozen in a tick. Here they share a queue. A subscriber gets a copy of the message
 as it was when it was published, and must not change it. The executor delivers it later, never within the publisher's
 call, so nodes receive the same messages as in separate processes. Other processes get the message through DDS when the
-nodes have no messages for each other, so the answers to a tick do not wait for them. The recorder gets the messages in
-bundles (TickBundle), since a message costs 35 to 50 us to send, and 5 to 10 us to serialise. For the same reason a
-display reader (`PICTURE_READER`) gets the newest message `_PICTURES` times a second.
+nodes have no messages for each other, so the answers to a tick do not wait for them. The recorder gets the messages of
+about four ticks in a bundle (TickBundle), since it takes 35 to 100 us to send one. For the same reason a display reader
+(`PICTURE_READER`) gets the newest message `_PICTURES` times a second.
 """
 
 from __future__ import annotations
