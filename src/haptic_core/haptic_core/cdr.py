@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from struct import Struct, pack
@@ -215,37 +216,50 @@ def _fixed(names: list[str], codes: str) -> _Part:
 
 
 def _string(name: str) -> _Part:
-    get = attrgetter(name)
+    get, heads = attrgetter(name), _heads(1)
 
     def write(message: Any, offset: int) -> bytes:
-        text = get(message).encode() + b"\0"
-        return bytes(-offset & 3) + _LENGTH.pack(len(text)) + text
+        text: bytes = get(message).encode() + b"\0"
+        return heads[offset & 7].pack(len(text)) + text
 
     return write
 
 
 def _sequence(name: str, code: str) -> _Part:
-    get, mask = attrgetter(name), Struct("<" + code).size - 1
+    get, heads, empty = attrgetter(name), _heads(Struct("<" + code).size), _heads(1)[0].pack(0)
 
     def write(message: Any, offset: int) -> bytes:
         values = get(message)
-        head = bytes(-offset & 3) + _LENGTH.pack(len(values))
         if not values:
-            return head
-        data = values.tobytes() if values.__class__ is array else pack(f"<{len(values)}{code}", *values)
-        return head + bytes(-(offset + len(head)) & mask) + data
+            return bytes(-offset & 3) + empty
+        data: bytes = values.tobytes() if values.__class__ is array else pack(f"<{len(values)}{code}", *values)
+        return heads[offset & 7].pack(len(values)) + data
 
     return write
+
+
+def _heads(size: int) -> list[Struct]:
+    """Makes the layouts of a length that is followed by entries of a size [bytes], by the offset modulo 8."""
+    heads = []
+    for misalignment in range(8):
+        before = -misalignment & 3
+        heads.append(Struct(f"<{before}xI{-(misalignment + before + 4) % size}x"))
+    return heads
 
 
 def encode_bundle(samples: Sequence[tuple[str, bytes]]) -> bytes:
     """Serialises pairs of topic and serialised message as a TickBundle."""
     parts = [_CDR_LITTLE_ENDIAN, b"\0\0", _LENGTH.pack(len(samples))]
     for topic, data in samples:
-        name = topic.encode() + b"\0"
-        parts += (_LENGTH.pack(len(name)), name, bytes(-len(name) % 4), _LENGTH.pack(len(data)), data)
-        parts.append(bytes(-len(data) % 4))
+        parts += (_topic_head(topic), _LENGTH.pack(len(data)), data, bytes(-len(data) % 4))
     return b"".join(parts)
+
+
+@cache
+def _topic_head(topic: str) -> bytes:
+    """Serialises the topic of a sample, up to the length of its data; a process has few topics."""
+    name = topic.encode() + b"\0"
+    return _LENGTH.pack(len(name)) + name + bytes(-len(name) % 4)
 
 
 def decode_bundle(data: bytes) -> Iterator[tuple[str, bytes]]:

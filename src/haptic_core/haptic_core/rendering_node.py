@@ -24,7 +24,7 @@ from haptic_core.cdr import DeviceStateDecoder, deserialized
 from haptic_core.change_ramp import ChangeRamp
 from haptic_core.errors import InputError, ParameterError
 from haptic_core.flight_recorder import FlightRecorder
-from haptic_core.messages import check_device_state, check_state
+from haptic_core.messages import check_device_state, check_state, set_header
 from haptic_core.process import prepare_realtime
 from haptic_core.qos import tick_publisher_qos, tick_qos
 from haptic_core.rendering_port import RenderingPort
@@ -40,6 +40,9 @@ from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, TickEven
 
 _BASE_FILE = Path(__file__).with_name("rendering_node.yaml")
 
+
+#: class attributes of messages are properties
+_OK = DeviceState.STATUS_OK
 
 #: phases of a tick in the flight recorder
 _WAITING, _COMPUTING, _PUBLISHING = range(3)
@@ -145,14 +148,14 @@ class RenderingNode(SuiteNode):
                 return
             try:
                 message = deserialized(data, kind) if isinstance(data, bytes) else data
-                arrived.add(message.tick)
-                taken = message
+                tick, taken = message.tick, message
+                arrived.add(tick)
                 try:
                     check_state(message)
                 except InputError as error:  # the tick is still answered, with NONE
                     self.reject(error.kind, f"{entry}: {error}")
                     taken = InputError("unusable input", f"{entry}: {error}")
-                self._gathered.offer(entry, message.tick, taken)
+                self._gathered.offer(entry, tick, taken)
             except InputError as error:
                 self.reject(error.kind, f"{entry}: {error}")
             self._compute()
@@ -271,11 +274,12 @@ class RenderingNode(SuiteNode):
         start = time.perf_counter_ns()
         try:
             device = self._decoders[0].decode(data) if isinstance(data, bytes) else data
-            if device.tick == 0 < self._ticks.last:
+            tick = device.tick
+            if tick == 0 < self._ticks.last:
                 check_device_state(device, None)  # a malformed message is not a new start
                 self._check_period(device)
                 self._begin_again()
-            self._ticks.accept(device.tick)
+            self._ticks.accept(tick)
         except InputError as error:
             self.reject(error.kind, str(error))
             return
@@ -284,9 +288,9 @@ class RenderingNode(SuiteNode):
             missing = ", ".join(self._gathered.missing(waiting.tick))
             self.reject("input missing", f"tick {waiting.tick}: nothing from {missing} before the next one")
         self._decoders = self._decoders[::-1]
-        for line in self._gathered.expect(device.tick):
+        for line in self._gathered.expect(tick):
             self.reject("wrong input tick", line)
-        self._times["device"].add(device.tick)
+        self._times["device"].add(tick)
         self._waiting = device
         self._decoding = time.perf_counter_ns() - start
         self._compute()
@@ -303,16 +307,18 @@ class RenderingNode(SuiteNode):
     def _compute(self) -> None:
         """Answers the device's state that waits, if all its inputs have arrived."""
         device = self._waiting
-        if device is None or self.waiting_for or (self._gathered.names and self._gathered.missing(device.tick)):
+        if device is None or self.waiting_for:
+            return
+        tick, status = device.tick, device.status
+        if not self._gathered.is_complete(tick):
             return
         self._waiting = None
         self._flight.mark(_WAITING)
         start = time.perf_counter_ns() - self._decoding
-        self.inputs = self._gathered.take(device.tick)
+        self.inputs = self._gathered.take(tick)
         command = self.command
-        self.tick = command.tick = device.tick
-        command.header.stamp = device.header.stamp
-        command.header.frame_id = device.header.frame_id
+        self.tick = command.tick = tick
+        set_header(command.header, device.header)
         try:
             check_device_state(device, None)
             self._check_period(device)
@@ -324,33 +330,32 @@ class RenderingNode(SuiteNode):
             self.render(seen)
             command.mode = self._mode
             self._check_answer()
-            if device.status != DeviceState.STATUS_OK:
+            if status != _OK:
                 self._ramp.cancel()  # after its stop the device has a ramp of its own
             self._ramp.apply(command)
         except InputError as error:
             command.mode = commands.NONE
             self._ramp.cancel()
-            self.reject(error.kind, f"tick {device.tick}: {error}")
+            self.reject(error.kind, f"tick {tick}: {error}")
         if self._port is not None:
             self._port.hold(device, command)
         self._flight.mark(_COMPUTING)
-        self._times["commanded"].add(self.tick)
+        self._times["commanded"].add(tick)
         self.publish_tick(self._commands, command)
         state = self.state
-        state.header.stamp = device.header.stamp
-        state.header.frame_id = device.header.frame_id
-        state.tick = device.tick
+        set_header(state.header, device.header)
+        state.tick = tick
         self.fill_state()
         self._note_published()
         self.publish_tick(self._states, state)
         if self._port is not None:
             balance = self._port.message
-            balance.header, balance.tick = state.header, device.tick
+            balance.header, balance.tick = state.header, tick
             self.publish_tick(self._balances, balance)
         self.compute_time.add(time.perf_counter_ns() - start)
         self._flight.mark(_PUBLISHING)
-        self._flight.end(self.tick)
-        self._look_back(device.status)
+        self._flight.end(tick)
+        self._look_back(status)
         self.report_soon()
 
     def _look_back(self, status: int) -> None:
@@ -358,7 +363,7 @@ class RenderingNode(SuiteNode):
         if status != self._device_status:
             self._device_status = status
             longest = self._flight.longest()
-            if status != DeviceState.STATUS_OK and longest is not None:
+            if status != _OK and longest is not None:
                 self.get_logger().error(f"the device has stopped; longest of the last ticks: {longest}")
                 if file := self._stop_records.save(self._flight.table(), self.tick):
                     self.get_logger().error(f"flight record: {file}")

@@ -189,12 +189,14 @@ class SafetyLayer:
             return None
         joints = [values for values in (command.joint_position, command.joint_velocity) if values is not None]
         for values in (command.pose, command.twist, command.acceleration, *joints):
-            if not all(map(math.isfinite, numbers := values.tolist())):
+            numbers = values.tolist()
+            if not math.isfinite(sum(numbers)) and not all(map(math.isfinite, numbers)):  # a sum may overflow
                 raise SafetyError(f"motion: expected finite, got {numbers}")
         if self._ramp is not None:
             command = self._blended(command, pose, position)
         command = self._inside(command)
-        self._count()
+        if self.limited:
+            self._count()
         return command
 
     def _blended(self, command: Motion, pose: np.ndarray, position: np.ndarray) -> Motion:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections import Counter
 
 import numpy as np
@@ -46,7 +47,7 @@ class TickTimes:
     """
 
     def __init__(self, size: int = 1000) -> None:
-        self._ticks, self._times = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        self._ticks, self._times = array("q", [-1]) * size, array("q", [0]) * size
 
     def add(self, tick: int) -> None:
         """Stores the present time for a tick; ticks of 2^63 and more are ignored."""
@@ -57,8 +58,9 @@ class TickTimes:
 
     def lists(self) -> tuple[list[int], list[int]]:
         """Returns the stored ticks in ascending order, and their times [ns]."""
-        order = np.argsort(self._ticks)[np.sum(self._ticks < 0) :]
-        return self._ticks[order].tolist(), self._times[order].tolist()
+        ticks, times = np.array(self._ticks), np.array(self._times)
+        order = np.argsort(ticks)[np.sum(ticks < 0) :]
+        return ticks[order].tolist(), times[order].tolist()
 
 
 class Rejections:

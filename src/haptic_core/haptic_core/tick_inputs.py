@@ -9,6 +9,7 @@ ticks; then the input is missing, as at the start, until the next message arrive
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from haptic_core.errors import InputError, ParameterError
@@ -21,6 +22,7 @@ class Input(NamedTuple):
     topic: str = "state"
 
 
+@cache
 def node_and_kind(entry: str) -> tuple[str, str]:
     """Splits an entry `node:kind` of the parameter `inputs` into node and kind; `wall` is `wall:wall`."""
     node, _, kind = entry.partition(":")
@@ -29,8 +31,12 @@ def node_and_kind(entry: str) -> tuple[str, str]:
 
 def of_kind(inputs: Mapping[str, Any], kind: str) -> list[tuple[str, Any]]:
     """Returns node and message of each input of one kind, in the order of the inputs."""
-    named = ((node_and_kind(entry), message) for entry, message in inputs.items())
-    return [(node, message) for (node, its), message in named if its == kind]
+    found = []
+    for entry, message in inputs.items():
+        node, its = node_and_kind(entry)
+        if its == kind:
+            found.append((node, message))
+    return found
 
 
 #: ticks beyond its own for which the message of a delayed input is used in realtime
@@ -68,7 +74,7 @@ class TickInputs:
 
     def restart(self) -> None:
         """Forgets all messages; at the next tick, the first, delayed inputs have no message."""
-        self._messages: dict[str, dict[int, Any]] = {name: {} for name in self.names}
+        self._messages: dict[str, dict[int, Any]] = {name: {} for name in self.names}  # by tick, in ascending order
         self._first: int | None = None
         self._last = -1
         self._forgotten: list[str] = []
@@ -78,7 +84,7 @@ class TickInputs:
         """Begins at tick 0 of a device that has started anew: forgets all messages except those of this tick."""
         self._first = None
         for kept in self._messages.values():
-            if max(kept, default=0) > 0:
+            if _newest(kept) > 0:
                 kept.clear()
 
     def offer(self, name: str, tick: int, message: Any) -> None:
@@ -89,16 +95,17 @@ class TickInputs:
                 is far ahead of the computed ticks, or the new one is tick 0 of a new start.
         """
         kept = self._messages[name]
-        if not tick and max(kept, default=0) > 0:
+        newest = _newest(kept)
+        if not tick and newest > 0:
             kept.clear()
-        newest = max(kept, default=-1)
+            newest = -1
         if tick <= newest:
             if tick in kept or tick < self._last - self._delays[name] or newest <= self._last + _AHEAD:
                 raise InputError("wrong input tick", f"{name}: expected a tick above {newest}, got {tick}")
             self._forget_beyond(name, tick)
         kept[tick] = message
         while len(kept) > 3 + self._patience:
-            del kept[min(kept)]
+            del kept[next(iter(kept))]
 
     def expect(self, tick: int) -> list[str]:
         """Sets the device's tick; returns a line for each message far ahead that was dropped since the last tick."""
@@ -110,9 +117,15 @@ class TickInputs:
 
     def _forget_beyond(self, name: str, tick: int) -> None:
         kept = self._messages[name]
+        if _newest(kept) <= tick:
+            return
         for ahead in [one for one in kept if one > tick]:
             del kept[ahead]
             self._forgotten.append(f"{name}: expected a tick near {self._last}, got {ahead}")
+
+    def is_complete(self, tick: int) -> bool:
+        """Returns whether a tick waits for no input."""
+        return None not in [self._tick_of(name, tick) for name in self.names]
 
     def missing(self, tick: int) -> list[str]:
         """Returns the inputs that a tick still waits for."""
@@ -142,3 +155,8 @@ class TickInputs:
         # nodes of a cycle that waited here after a longer gap would wait for each other
         no_message = -1 if self._patience else None
         return next((t for t in range(wanted - 1, wanted - 1 - self._patience, -1) if t in kept), no_message)
+
+
+def _newest(kept: dict[int, Any]) -> int:
+    """Returns the last tick of an input's messages; -1 if there are none."""
+    return next(reversed(kept), -1)

@@ -118,13 +118,13 @@ def test_what_no_tick_needs_waits_in_realtime_until_the_nodes_are_quiet_and_ther
     assert done[-1] == "lockstep"
 
 
-@pytest.mark.parametrize(("newest", "expected"), [(False, [1]), (True, [1, 2, 3, 4, 5, 6, 7, 8])])
-def test_in_realtime_a_few_are_delivered_in_a_row(newest: bool, expected: list[int]) -> None:
+@pytest.mark.parametrize("newest", [False, True])
+def test_a_few_are_delivered_in_a_row(newest: bool) -> None:
     """Also what a node answers: each of these makes the next one."""
     topics, came, a = LocalTopics((), newest=newest), [], Publisher("/a")
     topics.listen("/a", "one", lambda m: (came.append(m.tick), topics.publish(a, WallState(tick=m.tick + 1))))
     topics.publish(a, WallState(tick=1))
-    assert topics.deliver() and came == expected
+    assert topics.deliver() and came == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 def test_in_realtime_what_is_late_gives_way_to_what_follows_from_the_same_publisher(monkeypatch) -> None:
@@ -142,7 +142,7 @@ def test_in_realtime_what_is_late_gives_way_to_what_follows_from_the_same_publis
 
 
 def test_other_processes_wait_until_the_nodes_are_quiet_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_topics, "_MAX_WAITING", 3)
+    monkeypatch.setattr(local_topics, "_SENT_TOGETHER", 3)
     topics, order = LocalTopics(()), []
     a = Publisher("/a", far=1)
     a.publish = lambda m: order.append(f"far {m.tick}")
@@ -155,7 +155,7 @@ def test_other_processes_wait_until_the_nodes_are_quiet_but_not_for_ever(monkeyp
     for tick in range(5):
         topics.publish(a, WallState(tick=tick))
     deliver_all(topics)
-    assert order[:2] == ["far 0", "far 1"] and order[2] == "near 0"
+    assert order[:5] == [f"far {tick}" for tick in range(5)] and order[5] == "near 0"
     topics.publish(a, WallState(tick=9))
     topics.flush()
     assert order[-1] == "far 9"
@@ -233,8 +233,9 @@ def test_another_reader_of_the_topic_of_a_picture_gets_each_message(monkeypatch:
 
 
 def test_the_executor_serves_the_middleware_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_topics, "_AT_ONCE", 4)
-    waits: list[float | None] = []
+    monkeypatch.setattr(local_topics, "_IN_A_ROW", 1)
+    now, waits = [10.0], list[float | None]()
+    monkeypatch.setattr(local_topics, "time", SimpleNamespace(monotonic=lambda: now[0]))
     inner: Any = SimpleNamespace(spin_once=lambda timeout_sec: waits.append(timeout_sec), context="its own")
     topics, a = LocalTopics(()), Publisher("/a")
     executor = LocalExecutor(inner, topics)
@@ -242,6 +243,7 @@ def test_the_executor_serves_the_middleware_too(monkeypatch: pytest.MonkeyPatch)
     for _ in range(9):
         topics.publish(a, WallState())
     for _ in range(9):
+        now[0] += 0.26 * local_topics._SERVE_EVERY
         executor.spin_once(timeout_sec=1.0)
     assert waits == [0.0, 0.0]  # after the fourth and the eighth
     executor.spin_once(timeout_sec=0.5)
@@ -270,6 +272,26 @@ def test_what_the_recorder_takes_leaves_in_one_bundle_when_the_nodes_are_quiet()
     topics.refresh()
     topics.publish(b, message)
     assert not topics.deliver() and not topics.has_subscribers(b)
+
+
+def test_a_realtime_bundle_has_the_messages_of_some_ticks_and_a_limited_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_topics, "_FEWEST_BUNDLED", 3)
+    topics, bundle, a = LocalTopics((), newest=True), Publisher("/tau/tick_bundle", far=1), Publisher("/a")
+    topics.bundle = bundle  # type: ignore[assignment]
+    for tick in (1, 2):
+        topics.publish(a, WallState(tick=tick))
+    assert not topics.deliver() and not bundle.sent
+    topics.publish(a, WallState(tick=3))
+    deliver_all(topics)
+    assert [len(list(decode_bundle(data))) for data in bundle.sent] == [3]
+    topics.publish(a, WallState(tick=4))
+    topics.flush()
+    assert [len(list(decode_bundle(data))) for data in bundle.sent] == [3, 1]
+    monkeypatch.setattr(local_topics, "_BUNDLE_SIZE", 2 * len(encoder(WallState)(WallState())))
+    for tick in range(5, 10):
+        topics.publish(a, WallState(tick=tick))
+    topics.flush()
+    assert [len(list(decode_bundle(data))) for data in bundle.sent[2:]] == [2, 2, 1]
 
 
 def test_a_process_that_sends_bundles_waits_for_the_recorder_there() -> None:

@@ -4,9 +4,9 @@ A message through DDS costs some 100 us of processor time, and the nodes of a co
 (`haptic_core.composition`) exchange a dozen in a tick. Here they share a queue. A subscriber gets a copy of the message
 as it was when it was published, and must not change it. The executor delivers it later, never within the publisher's
 call, so nodes receive the same messages as in separate processes. Other processes get the message through DDS when the
-nodes have no messages for each other, so the answers to a tick do not wait for them. The recorder gets the messages in
-bundles (TickBundle), since a message costs 35 to 50 us to send, and 5 to 10 us to serialise. For the same reason a
-display reader (`PICTURE_READER`) gets the newest message `_PICTURES` times a second.
+nodes have no messages for each other, so the answers to a tick do not wait for them. The recorder gets the messages of
+about four ticks in a bundle (TickBundle), since it takes 35 to 100 us to send one. For the same reason a display reader
+(`PICTURE_READER`) gets the newest message `_PICTURES` times a second.
 """
 
 from __future__ import annotations
@@ -27,20 +27,28 @@ from haptic_core.qos import PICTURE_READER
 from haptic_core.transport.interface import Callback, Transport, write
 from haptic_core.transport.message_copies import copy_message
 
-#: deliveries after which the middleware is served, too, although more messages wait
-_AT_ONCE = 64
+#: longest time for which the middleware is not served while messages wait [s]; to serve it takes 80 us
+_SERVE_EVERY = 0.01
 
-#: messages to nodes that are delivered in a row in realtime, where each iteration of the device's loop costs 3 us
+#: messages to nodes that are delivered in a row, because each iteration of the device's loop takes 3 us
 _IN_A_ROW = 8
 
 #: messages of a topic between two checks for subscribers in other processes
 _LOOK_EVERY = 32
 
-#: largest number of samples in a bundle, about those of a tick, so that no tick waits for a large bundle
-_BUNDLED = 12
+#: smallest and largest number of samples in a bundle in realtime, about those of three and four ticks: it takes 35 to
+#: 100 us to send a bundle, whatever its size, and no tick shall wait for a large one
+_FEWEST_BUNDLED, _BUNDLED = 36, 48
 
-#: largest number of messages to other processes that wait while the nodes exchange messages, as always in lockstep
+#: size from which on a bundle gets no more samples [bytes]; a larger message than 65 kB is sent in fragments
+_BUNDLE_SIZE = 32_000
+
+#: largest number of messages to other processes that wait in realtime while the nodes exchange messages
 _MAX_WAITING = 2000
+
+#: number of messages to other processes after which all of them are sent in lockstep, where no answer can be late. In a
+#: row they take half the time, because the code that serialises and sends them is then in the caches of the core
+_SENT_TOGETHER = 500
 
 #: rate of the messages of a topic for display readers, in wall time [Hz]
 _PICTURES = 60.0
@@ -58,36 +66,35 @@ class _Route:
         pictures: true if all of those nodes are display readers.
         write: function that sends a message to other processes.
         waiting: last entry of `LocalTopics._waiting`, by the subscriber's callback.
+        looks: number of messages until the next call of `look`.
     """
 
-    __slots__ = ("_asked", "_count", "_looks", "far", "pictures", "publisher", "topic", "waiting", "write")
+    __slots__ = ("_asked", "_count", "far", "looks", "pictures", "publisher", "topic", "waiting", "write")
 
     def __init__(self, publisher: Publisher) -> None:
         self.topic, self.publisher = publisher.topic_name, publisher
         self.write: Callback = partial(write, publisher)
         self.waiting: dict[Callback, list[Any]] = {}
         self.far, self.pictures = False, False
-        self._count, self._looks, self._asked = 0, 0, 0.0
+        self._count, self.looks, self._asked = 0, 0, 0.0
 
     def look(self, names_of: Callable[[str], Sequence[str]]) -> None:
-        """Looks for subscribers in other processes, once in `_LOOK_EVERY` calls because it costs a microsecond.
+        """Looks for subscribers in other processes, which takes a microsecond: once in `_LOOK_EVERY` messages.
 
         Args:
             names_of: function that returns the names of the nodes that subscribe to a topic, which takes longer.
         """
-        if self._looks == 0:
-            self._looks, now, count = _LOOK_EVERY, time.monotonic(), self.publisher.get_subscription_count()
-            self.far = bool(count)
-            if count != self._count or (self.pictures and now > self._asked + 1.0):
-                names = [name for name in names_of(self.topic) if not name.startswith(_UNNAMED)] if count else []
-                self._count, self._asked = len(names), now  # DDS sends a node's name after its subscription: ask again
-                only_pictures = len(names) == count and all(name.endswith(PICTURE_READER) for name in names)
-                self.pictures = self.far and only_pictures
-        self._looks -= 1
+        self.looks, now, count = _LOOK_EVERY, time.monotonic(), self.publisher.get_subscription_count()
+        self.far = bool(count)
+        if count != self._count or (self.pictures and now > self._asked + 1.0):
+            names = [name for name in names_of(self.topic) if not name.startswith(_UNNAMED)] if count else []
+            self._count, self._asked = len(names), now  # DDS sends a node's name after its subscription: ask again
+            only_pictures = len(names) == count and all(name.endswith(PICTURE_READER) for name in names)
+            self.pictures = self.far and only_pictures
 
     def forget(self) -> None:
         """Looks again before the next message."""
-        self._looks = 0
+        self.looks = 0
 
 
 class LocalTopics(Transport):
@@ -110,7 +117,8 @@ class LocalTopics(Transport):
         self._routes: dict[Publisher, _Route] = {}
         self.bundle: Publisher | None = None
         self.names_of: Callable[[str], Sequence[str]] = lambda _: ()
-        self._samples: list[tuple[str, Any]] = []
+        self._samples: deque[tuple[str, Any]] = deque()
+        self._fewest_bundled = _FEWEST_BUNDLED if newest else 1
         self._encoders: dict[type, Callable[[Any], bytes]] = {}
         self._listeners: dict[str, list[tuple[str, Callback]]] = {}
         self._waiting: deque[list[Any]] = deque()
@@ -149,7 +157,9 @@ class LocalTopics(Transport):
         route = self._routes.get(publisher)
         if route is None:
             route = self._routes[publisher] = _Route(publisher)
-        route.look(self.names_of)
+        if not route.looks:
+            route.look(self.names_of)
+        route.looks -= 1
         return route
 
     def refresh(self) -> None:
@@ -159,7 +169,8 @@ class LocalTopics(Transport):
     def publish(self, publisher: Publisher, message: Any) -> None:
         """Queues a copy of a message for all subscribers, for the recorder and for subscribing processes."""
         route = self._looked_up(publisher)
-        listeners, bundled = self._listeners.get(route.topic, ()), self.sends_bundles()
+        listeners = self._listeners.get(route.topic, ())
+        bundled = self.bundle is not None and self._looked_up(self.bundle).far
         if not (listeners or bundled or route.far):
             return
         self._posted = True
@@ -195,17 +206,14 @@ class LocalTopics(Transport):
         to_send = len(self._leaving) + len(self._samples)
         if self._pictures and not (self._newest and self._waiting) and time.monotonic() >= self._pictures_due:
             self._send_pictures()
+        elif to_send > _SENT_TOGETHER and not self._newest:
+            self._send_all()
         elif self._waiting and to_send <= _MAX_WAITING:
-            for _ in range(_IN_A_ROW if self._newest else 1):
-                entry = self._waiting.popleft()
-                callback, entry[0] = entry[0], _drop
-                callback(entry[1])
-                if not self._waiting:
-                    break
+            self._deliver_in_a_row()
         elif self._leaving:
             publish, message = self._leaving.popleft()
             publish(message)
-        elif self._samples:
+        elif len(self._samples) >= self._fewest_bundled:
             self._send_bundle()
         elif self._later and self._posted:
             self._posted = False
@@ -213,6 +221,16 @@ class LocalTopics(Transport):
         else:
             return False
         return True
+
+    def _deliver_in_a_row(self) -> None:
+        waiting = self._waiting
+        for _ in range(_IN_A_ROW):
+            entry = waiting.popleft()
+            callback, message = entry
+            entry[0] = _drop
+            callback(message)
+            if not waiting:
+                return
 
     def _send_pictures(self) -> None:
         """Sends the newest messages to display readers: in lockstep at once, in realtime one between two others."""
@@ -230,9 +248,15 @@ class LocalTopics(Transport):
         return self.bundle is not None and self._looked_up(self.bundle).far
 
     def _send_bundle(self) -> None:
-        samples, self._samples = self._samples[:_BUNDLED], self._samples[_BUNDLED:]
         assert self.bundle is not None
-        write(self.bundle, encode_bundle([(topic, self._encoded(message)) for topic, message in samples]))
+        samples: list[tuple[str, bytes]] = []
+        size = 0
+        while self._samples and len(samples) < _BUNDLED and size < _BUNDLE_SIZE:
+            topic, message = self._samples.popleft()
+            data = self._encoded(message)
+            samples.append((topic, data))
+            size += len(data)
+        write(self.bundle, encode_bundle(samples))
 
     def _encoded(self, message: Any) -> bytes:
         kind = type(message)
@@ -244,6 +268,10 @@ class LocalTopics(Transport):
     def flush(self) -> None:
         if self._pictures:
             self._send_pictures()
+        self._send_all()
+
+    def _send_all(self) -> None:
+        """Sends all messages that wait for other processes, except those for display readers."""
         while self._leaving:
             publish, message = self._leaving.popleft()
             publish(message)
@@ -268,16 +296,16 @@ class LocalExecutor:
 
     def __init__(self, executor: Executor, topics: LocalTopics) -> None:
         self._executor, self._topics = executor, topics
-        self._delivered = 0
+        self._served = time.monotonic()
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
         """Delivers local messages; without any it waits for the middleware."""
         if self._topics.deliver():
-            self._delivered += 1
-            if self._delivered % _AT_ONCE:
+            if time.monotonic() - self._served < _SERVE_EVERY:
                 return
             timeout_sec = 0.0
         self._executor.spin_once(timeout_sec=timeout_sec)
+        self._served = time.monotonic()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._executor, name)

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from haptic_core.commands import Motion
-from haptic_devices.cobotic.driver import aim
 from haptic_devices.cobotic.kinematics import inverse, rotation
 from haptic_devices.cobotic.parameters import DEFAULT_FILE, CoboticHandControllerParameters
-from haptic_devices.cobotic.simulation import GRAVITY, SUBSTEPS, integrate, observe, own_wrench, to_tool
+from haptic_devices.cobotic.period import pass_period
+from haptic_devices.cobotic.simulation import GRAVITY, SUBSTEPS, observe, own_wrench, to_tool
 from haptic_devices.components import encoder, force_sensor
 from haptic_devices.components.urdf import FRAME, MOVED, STEEL, TOOL, Robot
 from haptic_devices.device import TRANSLATIONS, Joint, Reading, Truth, load_parameters
@@ -79,9 +79,10 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         sensor = (p.force_noise, p.torque_noise, p.force_resolution, p.torque_resolution, p.force_range, p.torque_range)
         self._sensor = np.repeat(sensor, 3).reshape(3, 6)
         self._table: np.ndarray = hand.table if hand else np.zeros((0, GRIP + 1))
-        self._tremor: np.ndarray = hand.tremor if hand else np.zeros((0, 13))
-        self._impedance: np.ndarray = hand.impedance if hand else np.zeros(4)
-        self._hand_inertia: np.ndarray = hand.inertia if hand else np.zeros(6)
+        self._hand: tuple[np.ndarray, ...] = (
+            (hand.tremor, hand.impedance, hand.inertia) if hand else (np.zeros((0, 13)), np.zeros(4), np.zeros(6))
+        )
+        self._impedance = self._hand[1]
         self._reading, self._truth = Reading(6), Truth(6)
         self._jacobian = np.zeros((6, 6))
         self._target, self._unclipped, self.command = np.zeros(18), np.zeros(6), np.zeros(12)
@@ -178,13 +179,22 @@ class CoboticHandController(SimulatedAdmittanceDevice):
                 f"servo_latency and a period of {period:g} s is unstable"
             )
         self._commands = np.zeros((1 - (-self._latency // SUBSTEPS), 12))
-        self._encoders = [
+        encoders = [
             encoder.constants(resolution=resolution, cutoff=p.velocity_cutoff, period=period)
             for resolution in (p.position_resolution, p.angle_resolution)
         ]
-        self._cell_filter = force_sensor.filter_constants(p.sensor_cutoff, period / SUBSTEPS)
+        cell_filter = force_sensor.filter_constants(p.sensor_cutoff, period / SUBSTEPS)
         self._driver_filter = force_sensor.filter_constants(p.sensor_cutoff, period)
         self._period = period
+        self._driver = self._limits, self._speeds, self._target, self._unclipped, self.command
+        self._servo = (
+            *(self._rate, self._integral, self._followed, self._commands),
+            *(self._latency, self._drive, 2.0 * math.pi * p.servo_bandwidth),
+        )
+        self._sensors = (
+            *(np.array(encoders), self._cell, self._expected, self._body, _KINDS[p.compensation]),
+            *(cell_filter, self._driver_filter, self._sensor),
+        )
         self.activate()
         self.follow(None)  # compiles the integration, or loads it from the cache
 
@@ -221,22 +231,9 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         to_tool(matrix, own, self._cell[:, 0])
         self._period_number = 0
         self._powered, self._stopped = True, False
-        self._observe(settled=True)
-
-    def _observe(self, *, settled: bool = False) -> None:
         observe(
-            self._truth.values,
-            self._followed,
-            self._cell,
-            self._expected,
-            self._body,
-            _KINDS[self.parameters.compensation],
-            self._driver_filter,
-            self._sensor,
-            self._random.standard_normal(6),
-            settled,
-            self._reading.values,
-            self._jacobian,
+            *(truth.values, self._followed, self._cell, self._expected, self._body, _KINDS[p.compensation]),
+            *(self._driver_filter, self._sensor, self._random.standard_normal(6), True, reading.values, self._jacobian),
         )
 
     def follow(self, motion: Motion | None) -> None:
@@ -256,48 +253,24 @@ class CoboticHandController(SimulatedAdmittanceDevice):
                 self._by_joints[i] = joints is not None
                 if joints is not None:
                     wanted[19 + 6 * i : 25 + 6 * i] = joints
-        gain, reading = self.parameters.position_gain, self._reading
-        aim(
+        pass_period(
             fields,
             self._motion,
             self._by_joints,
-            reading.position,
-            self._limits,
-            self._speeds,
-            gain,
-            self._period,
-            self._target,
-            self._unclipped,
-            self.command,
-        )
-        self._commands[self._period_number % len(self._commands)] = self.command
-        truth = self._truth
-        integrate(
-            truth.values,
-            self._rate,
-            self._integral,
-            self._followed,
-            self._cell,
-            self._commands,
-            self._latency,
-            self._drive,
-            2.0 * math.pi * self.parameters.servo_bandwidth,
+            self.parameters.position_gain,
+            self._driver,
+            self._servo,
+            self._sensors,
+            (self._table, *self._hand),
             self._powered,
-            self._body,
-            self._cell_filter,
-            self._table,
-            self._tremor,
-            self._impedance,
-            self._hand_inertia,
+            self._random.standard_normal(6),
             self._period_number,
             self._period,
+            self._truth.values,
+            self._reading.values,
+            self._jacobian,
         )
         self._period_number += 1
-        if self.hand is not None:
-            truth.operator_target[:] = self._table[min(self._period_number, len(self._table) - 1), 0:7]
-        for part, constants in zip((slice(0, 3), slice(3, 6)), self._encoders, strict=True):
-            encoder.sample(truth.position[part], constants, reading.position[part], reading.velocity[part])
-        self._observe()
 
     def robot_description(self) -> str:
         """Returns the URDF: slides x, y, z and a gimbal with the end effector, above the tool so that it stays visible.

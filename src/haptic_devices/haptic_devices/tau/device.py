@@ -177,7 +177,8 @@ class Tau(HandHeldDevice):
         return self._p, self._R, self._jacobian
 
     def _check(self, code: int) -> None:
-        self.mechanism.raise_for(code, self._state[:3].copy(), rotation_from_quaternion(self._state[3:7]))
+        if code != kernels.OK:
+            self.mechanism.raise_for(code, self._state[:3].copy(), rotation_from_quaternion(self._state[3:7]))
 
     def read(self) -> Reading:
         return self._reading
@@ -190,7 +191,8 @@ class Tau(HandHeldDevice):
         """
         self._lead(self._encoders[2])
         truth, peak = self._truth, self.mechanism.peak_torque
-        truth.effort[:] = np.clip(effort, -peak, peak) if self._powered else 0.0
+        # takes half the time of np.clip
+        truth.effort[:] = np.minimum(np.maximum(effort, -peak), peak) if self._powered else 0.0
         code = pass_period(
             *self.mechanism.arrays,
             self._state,
