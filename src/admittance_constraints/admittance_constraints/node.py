@@ -15,14 +15,11 @@ from admittance_constraints.renderer import ConstraintRenderer
 from haptic_core import process
 from haptic_core.errors import InputError
 from haptic_core.markers import MarkerCanvas
-from haptic_core.messages import allocate, pose_array, set_pose, set_twist, wrench_array
+from haptic_core.messages import STATUS_OK, allocate, pose_array, set_pose, set_twist, wrench_array
 from haptic_core.qos import display_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.tick_inputs import Input, node_and_kind
 from haptic_msgs.msg import ConstrainedReference, ContactArray, DeviceCommand, DeviceState, FrictionState
-
-#: status of a device that follows commands; the message class looks it up through a property
-_OK = DeviceState.STATUS_OK
 
 
 class ConstraintNode(RenderingNode):
@@ -80,7 +77,7 @@ class ConstraintNode(RenderingNode):
                 wrench_array(device.tool_wrench),
                 contacts=contacts,
                 frictions=frictions,
-                follows=device.status == _OK,
+                follows=device.status == STATUS_OK,
             )
         except SingularConfigurationError as error:
             raise InputError("singular", str(error)) from None

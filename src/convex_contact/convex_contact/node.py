@@ -32,7 +32,7 @@ from convex_contact.view.drawing import WorldDrawing
 from haptic_core import process
 from haptic_core.errors import InputError, ParameterError
 from haptic_core.markers import MarkerCanvas
-from haptic_core.messages import allocate, pose_array, set_stamp, set_wrench, twist_array, view
+from haptic_core.messages import STATUS_OK, allocate, pose_array, set_stamp, set_wrench, twist_array, view
 from haptic_core.qos import display_qos, latched_qos, tick_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.statistics import TimeStatistics
@@ -51,8 +51,6 @@ from haptic_msgs.msg import (
 
 #: frame of everything but the command and the markers, which are in the device's base frame
 WORLD_FRAME = "world"
-#: status of a device that follows commands; the message class looks it up through a property
-_OK = DeviceState.STATUS_OK
 _STATE = ("position", "orientation", "velocity", "angular_velocity")
 
 
@@ -152,7 +150,7 @@ class ContactNode(RenderingNode):
                 pose_array(device.tool_pose),
                 twist_array(device.tool_twist),
                 tick=device.tick,
-                follows=device.status == _OK,
+                follows=device.status == STATUS_OK,
                 reference=reference,
                 friction=friction,
                 walls=walls,

@@ -25,8 +25,8 @@ from haptic_core.errors import InputError
 LARGEST = 1e20
 #: squared norms of a quaternion that is a rotation up to rounding
 _ROTATION = (0.98, 1.02)
-#: the largest value of DeviceState.status
-_STATUSES = 2
+#: values of DeviceState.status; the message class looks its own constants up through properties
+STATUS_OK, STATUS_SAFE_STOP, STATUS_FAULT = range(3)
 #: number of float64 values from which on NumPy adds them faster than Python
 _MANY = 100
 
@@ -168,8 +168,8 @@ def check_device_state(state: Any, joints: int | None) -> None:
             require_finite(name, *numbers)
         raise InputError("too large", f"the numbers of a DeviceState: expected a sum below {LARGEST:g}, got {total:g}")
     require_rotation("tool_pose.orientation", *groups["tool_pose"][3:])
-    if state.status > _STATUSES:
-        raise InputError("unknown status", f"status: expected 0 to {_STATUSES}, got {state.status}")
+    if state.status > STATUS_FAULT:
+        raise InputError("unknown status", f"status: expected 0 to {STATUS_FAULT}, got {state.status}")
 
 
 def _device_state_numbers(state: Any) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from haptic_core.cdr import DeviceStateDecoder, deserialized
 from haptic_core.change_ramp import ChangeRamp
 from haptic_core.errors import InputError, ParameterError
 from haptic_core.flight_recorder import FlightRecorder
-from haptic_core.messages import check_device_state, check_state, set_header
+from haptic_core.messages import STATUS_OK, check_device_state, check_state, set_header
 from haptic_core.process import prepare_realtime
 from haptic_core.qos import tick_publisher_qos, tick_qos
 from haptic_core.rendering_port import RenderingPort
@@ -40,9 +40,6 @@ from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, TickEven
 
 _BASE_FILE = Path(__file__).with_name("rendering_node.yaml")
 
-
-#: class attributes of messages are properties
-_OK = DeviceState.STATUS_OK
 
 #: phases of a tick in the flight recorder
 _WAITING, _COMPUTING, _PUBLISHING = range(3)
@@ -81,7 +78,7 @@ class RenderingNode(SuiteNode):
         self._flight = FlightRecorder(("waiting", "computing", "publishing"))
         directory = records_directory(get_logging_directory())
         self._stop_records = StopRecords(self.get_fully_qualified_name(), directory, self.get_logger().warning)
-        self._device_status = DeviceState.STATUS_OK
+        self._device_status = STATUS_OK
         self._times = {"published": TickTimes(), "commanded": TickTimes(), "device": TickTimes()}
 
     @abstractmethod
@@ -330,7 +327,7 @@ class RenderingNode(SuiteNode):
             self.render(seen)
             command.mode = self._mode
             self._check_answer()
-            if status != _OK:
+            if status != STATUS_OK:
                 self._ramp.cancel()  # after its stop the device has a ramp of its own
             self._ramp.apply(command)
         except InputError as error:
@@ -363,7 +360,7 @@ class RenderingNode(SuiteNode):
         if status != self._device_status:
             self._device_status = status
             longest = self._flight.longest()
-            if status != _OK and longest is not None:
+            if status != STATUS_OK and longest is not None:
                 self.get_logger().error(f"the device has stopped; longest of the last ticks: {longest}")
                 if file := self._stop_records.save(self._flight.table(), self.tick):
                     self.get_logger().error(f"flight record: {file}")

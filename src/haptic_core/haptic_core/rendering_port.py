@@ -10,7 +10,7 @@ import numpy as np
 from geometry_msgs.msg import Wrench
 
 from haptic_core import commands
-from haptic_core.messages import set_wrench, vector
+from haptic_core.messages import STATUS_OK, set_wrench, vector
 from haptic_math.passivity import TOOL_WEIGHTS, AdmittancePort, ImpedancePort, PassivityRule, tool_motion
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState
 
@@ -101,7 +101,7 @@ class RenderingPort:
         """Adds the damper's force to the tick's command, and stores the force that acts from now on."""
         port = self._port
         if isinstance(port, ImpedancePort):
-            if device.status != DeviceState.STATUS_OK or command.mode == commands.NONE:
+            if device.status != STATUS_OK or command.mode == commands.NONE:
                 port.damping = 0.0
                 port.hold((0.0,) * len(port.weights), (0.0,) * len(port.weights))
             else:

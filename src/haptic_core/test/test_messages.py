@@ -19,6 +19,9 @@ from haptic_core.errors import InputError
 from haptic_core.events import make_event
 from haptic_core.messages import (
     LARGEST,
+    STATUS_FAULT,
+    STATUS_OK,
+    STATUS_SAFE_STOP,
     ToolWriter,
     allocate,
     check_device_state,
@@ -77,6 +80,12 @@ def device_state() -> DeviceState:
     for name in ("joint_position", "joint_velocity", "joint_effort"):
         allocate(state, name, JOINTS)
     return state
+
+
+def test_status_is_that_of_the_message() -> None:
+    assert DeviceState.STATUS_OK == STATUS_OK
+    assert DeviceState.STATUS_SAFE_STOP == STATUS_SAFE_STOP
+    assert DeviceState.STATUS_FAULT == STATUS_FAULT
 
 
 def test_a_view_shares_the_field_s_memory_both_ways():

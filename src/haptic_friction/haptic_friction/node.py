@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from haptic_core import process
 from haptic_core.errors import InputError, ParameterError
-from haptic_core.messages import allocate, set_vector, vector, view
+from haptic_core.messages import STATUS_OK, allocate, set_vector, vector, view
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.tick_inputs import Input, node_and_kind
 from haptic_friction.load import FrictionInputError
@@ -30,9 +30,6 @@ from haptic_msgs.msg import (
     FrictionState,
     WallState,
 )
-
-#: status of a device that follows commands; the message class looks it up through a property
-_OK = DeviceState.STATUS_OK
 
 __all__ = ["FrictionNode", "Model", "axes_of", "main", "take_over"]
 
@@ -102,7 +99,7 @@ class FrictionNode(RenderingNode):
                 velocity=vector(device.tool_twist.linear),
                 force=vector(device.tool_wrench.force),
                 position=vector(device.tool_pose.position),
-                ready=device.status == _OK,
+                ready=device.status == STATUS_OK,
                 **(self._given() if self.inputs else {}),
             )
         except FrictionInputError as error:

@@ -13,7 +13,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from haptic_core import process
 from haptic_core.errors import InputError
 from haptic_core.markers import MarkerCanvas
-from haptic_core.messages import allocate, require_length, vector, view
+from haptic_core.messages import STATUS_OK, allocate, require_length, vector, view
 from haptic_core.qos import display_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.statistics import RECENT, TimeStatistics
@@ -24,9 +24,6 @@ from tau_wall_control.errors import PlanesError, SafeStopError
 from tau_wall_control.walls.drawing import draw
 from tau_wall_control.walls.planes import MovingPlanes, Plane
 from tau_wall_control.walls.renderer import WallRenderer
-
-#: status of a device that follows commands; the message class looks it up through a property
-_OK = DeviceState.STATUS_OK
 
 
 class WallNode(RenderingNode):
@@ -101,7 +98,7 @@ class WallNode(RenderingNode):
         assert walls is not None
         require_length("joint_position", device.joint_position, 6)
         planes = self._planes(device) if walls.moving else None
-        obeys, stopped = device.status == _OK, walls.stopped
+        obeys, stopped = device.status == STATUS_OK, walls.stopped
         start, processor = time.perf_counter_ns(), time.thread_time_ns()
         try:
             rendered = walls.step(view(device.joint_position), view(device.joint_velocity), planes, obeys=obeys)
