@@ -144,7 +144,7 @@ class ContactNode(RenderingNode):
     def render(self, device: DeviceState) -> None:
         assert self.renderer is not None
         start = time.perf_counter_ns()
-        reference, friction, walls = _forces(self.inputs)
+        reference, friction, walls = _split_inputs(self.inputs)
         try:
             answer = self.renderer.step(
                 pose_array(device.tool_pose),
@@ -227,7 +227,7 @@ class ContactNode(RenderingNode):
         return {**values, "design": warning} if warning else values
 
 
-def _forces(inputs: Mapping[str, Any]) -> tuple[Any, dict[str, Any], list[WallPush]]:
+def _split_inputs(inputs: Mapping[str, Any]) -> tuple[Any, dict[str, Any], list[WallPush]]:
     """Converts the messages of a tick's inputs to the arguments reference, friction and walls of a renderer's step."""
     reference: Any = None
     friction: dict[str, Any] = {}

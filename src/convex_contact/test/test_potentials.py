@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from convex_contact import APPROXIMATIONS, FunctionLaw, HertzLaw, LinearLaw, NormalLaw
+from convex_contact import APPROXIMATIONS, FunctionLaw, HertzLaw, LinearLaw, NormalLaw, Simulator, World
 from convex_contact.problem import contact_kernels as kernels
 from convex_contact.problem.approximations import ContactParameters
 from convex_contact.problem.contact_kernels import soft_root
@@ -181,6 +181,17 @@ def test_own_law() -> None:
     assert law.force(phi, v, k, d) == pytest.approx(1e7 * 1e-6 * 0.8)
     stretched = law.force(phi + 1e-20j, v, k, d)
     assert np.imag(stretched) / 1e-20 == pytest.approx(law.derivatives(phi, v, k, d)[0])
+
+
+@pytest.mark.slow
+def test_contacts_without_force_of_an_own_law_are_left_out() -> None:
+    """Nothing is certain about an own law beforehand, so its force is asked at the guess and in free motion."""
+    law, world = FunctionLaw(quadratic, quadratic_derivatives, quadratic_antiderivative, stiffness=1e7), World()
+    for i in range(3):
+        world.add_sphere(f"ball{i}", mass=1.0, radius=0.1, position=(0.25 * i, 0.0, 0.0))
+    simulator = Simulator(world, period=1e-3, normal_law=law, speculative=False)
+    simulator.step()
+    assert (simulator.statistics.contacts, simulator.statistics.active_contacts) == (2, 0)
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ _ROTATION = (0.98, 1.02)
 #: values of DeviceState.status; the message class looks its own constants up through properties
 STATUS_OK, STATUS_SAFE_STOP, STATUS_FAULT = range(3)
 #: number of float64 values from which on NumPy adds them faster than Python
-_MANY = 100
+_FEWEST_FOR_NUMPY = 100
 
 # Components are read and written without the messages' properties, which cost as much as the arithmetic. The values
 # come from float arrays of known length.
@@ -239,7 +239,7 @@ def _sum_of_magnitudes(message: Any) -> float:
     scalars, arrays = _numbers_of(kind)
     total: float = sum(map(abs, scalars(message)))
     values = arrays(message)
-    if sum(map(len, values)) < _MANY:
+    if sum(map(len, values)) < _FEWEST_FOR_NUMPY:
         return total + sum(map(abs, chain.from_iterable(values)))
     with np.errstate(over="ignore"):
         return total + float(np.abs(np.frombuffer(b"".join(values))).sum())

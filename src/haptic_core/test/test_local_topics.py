@@ -142,7 +142,7 @@ def test_in_realtime_what_is_late_gives_way_to_what_follows_from_the_same_publis
 
 
 def test_other_processes_wait_until_the_nodes_are_quiet_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_topics, "_SENT_TOGETHER", 3)
+    monkeypatch.setattr(local_topics, "_MAX_WAITING", 3)
     topics, order = LocalTopics(()), []
     a = Publisher("/a", far=1)
     a.publish = lambda m: order.append(f"far {m.tick}")
@@ -155,7 +155,7 @@ def test_other_processes_wait_until_the_nodes_are_quiet_but_not_for_ever(monkeyp
     for tick in range(5):
         topics.publish(a, WallState(tick=tick))
     deliver_all(topics)
-    assert order[:5] == [f"far {tick}" for tick in range(5)] and order[5] == "near 0"
+    assert order[:2] == ["far 0", "far 1"] and order[2] == "near 0"
     topics.publish(a, WallState(tick=9))
     topics.flush()
     assert order[-1] == "far 9"
@@ -276,6 +276,8 @@ def test_what_the_recorder_takes_leaves_in_one_bundle_when_the_nodes_are_quiet()
 
 def test_a_realtime_bundle_has_the_messages_of_some_ticks_and_a_limited_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_topics, "_FEWEST_BUNDLED", 3)
+    now = [10.0]
+    monkeypatch.setattr(local_topics, "time", SimpleNamespace(monotonic=lambda: now[0]))
     topics, bundle, a = LocalTopics((), newest=True), Publisher("/tau/tick_bundle", far=1), Publisher("/a")
     topics.bundle = bundle  # type: ignore[assignment]
     for tick in (1, 2):
@@ -285,7 +287,9 @@ def test_a_realtime_bundle_has_the_messages_of_some_ticks_and_a_limited_size(mon
     deliver_all(topics)
     assert [len(list(decode_bundle(data))) for data in bundle.sent] == [3]
     topics.publish(a, WallState(tick=4))
-    topics.flush()
+    assert not topics.deliver()
+    now[0] += local_topics._BUNDLED_FOR
+    deliver_all(topics)
     assert [len(list(decode_bundle(data))) for data in bundle.sent] == [3, 1]
     monkeypatch.setattr(local_topics, "_BUNDLE_SIZE", 2 * len(encoder(WallState)(WallState())))
     for tick in range(5, 10):
@@ -329,3 +333,16 @@ def test_the_end_waits_for_the_recorder_of_the_bundles_and_gives_a_dead_one_up()
     for _ in range(2):
         topics.wait_until_taken([states])
     assert bundle.waits[1] > 0.0 == bundle.waits[2]
+
+
+def test_samples_of_a_recorder_that_has_gone_are_dropped() -> None:
+    topics, bundle, a = LocalTopics((), newest=True), Publisher("/tau/tick_bundle", far=1), Publisher("/a")
+    topics.bundle = bundle  # type: ignore[assignment]
+    topics.publish(a, WallState(tick=1))
+    for count, tick in ((0, 2), (1, 3)):
+        bundle.far = count
+        topics.refresh()
+        topics.publish(a, WallState(tick=tick))
+    topics.flush()
+    (data,) = bundle.sent
+    assert len(list(decode_bundle(data))) == 1  # the third

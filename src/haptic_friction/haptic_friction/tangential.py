@@ -72,8 +72,7 @@ def write_pressing_basis(normals: np.ndarray, forces: np.ndarray, basis: np.ndar
 
 def normal_basis(normals: np.ndarray) -> np.ndarray:
     """Returns an orthonormal basis (r, 3), r <= 3, of the span of unit normals (m, 3), see `write_normal_basis`."""
-    basis = np.zeros((3, 3))
-    return basis[: write_normal_basis(normals, basis)]
+    return pressing_basis(normals, np.ones(len(normals)))
 
 
 def pressing_basis(normals: np.ndarray, forces: np.ndarray) -> np.ndarray:

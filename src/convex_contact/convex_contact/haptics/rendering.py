@@ -296,9 +296,9 @@ class ContactRendering:
         if self._fresh:
             dynamics.prescribe(self.proxy, np.zeros(6), goal, pin.Quaternion(rotation).coeffs())
             return
-        turn = rotation @ present.T
+        change = rotation @ present.T
         moved[:3] = goal - position
-        moved[3:] = 0.0 if is_identity(turn) else pin.log3(turn)  # which takes longer than all the rest
+        moved[3:] = 0.0 if is_identity(change) else pin.log3(change)  # which takes longer than all the rest
         moved /= self.period
         dynamics.prescribe(self.proxy, moved)
 

@@ -275,7 +275,7 @@ def _sap(q: np.ndarray, i: int, x1: float, x2: float, vn: float, dual: bool) -> 
         return Response(0.0, 0.0, yn, 0.0, 0.0, 0.0, 0.0, 0.0, hn)
     t1, t2 = y1 / yr, y2 / yr
     across, along = s * yn / (Rt * yr), s * s * hn
-    d1, d2 = _turn(q, i, t1, t2, dual)
+    d1, d2 = _direction_difference(q, i, t1, t2, dual)
     h11 = across * (t2 * t2 - d1 * t1) + along * t1 * t1
     h22 = across * (t1 * t1 - d2 * t2) + along * t2 * t2
     h12 = (along - across) * t1 * t2 - 0.5 * across * (d1 * t2 + d2 * t1)
@@ -283,7 +283,7 @@ def _sap(q: np.ndarray, i: int, x1: float, x2: float, vn: float, dual: bool) -> 
 
 
 @elementwise
-def _turn(q: np.ndarray, i: int, t1: float, t2: float, dual: bool) -> tuple[float, float]:
+def _direction_difference(q: np.ndarray, i: int, t1: float, t2: float, dual: bool) -> tuple[float, float]:
     """Returns y - t of a primal-dual Newton step; 0 for the Hessian."""
     if dual:
         return q[i, D_DIRECTION] - t1, q[i, D_DIRECTION + 1] - t2
@@ -302,7 +302,7 @@ def _elastoplastic(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float,
         return Response(-dt * p1, -dt * p2, gn, dt * kappa, 0.0, dt * kappa, 0.0, 0.0, hn)
     t1, t2 = p1 / size, p2 / size
     across = dt * kappa * bound / size
-    d1, d2 = _turn(q, i, t1, t2, dual)
+    d1, d2 = _direction_difference(q, i, t1, t2, dual)
     h11, h22 = across * (t2 * t2 - d1 * t1), across * (t1 * t1 - d2 * t2)
     h12 = -across * (t1 * t2 + 0.5 * (d1 * t2 + d2 * t1))
     return Response(-dt * bound * t1, -dt * bound * t2, gn, h11, h12, h22, 0.0, 0.0, hn)
@@ -316,7 +316,7 @@ def _soft(law: ContactLaw, q: np.ndarray, i: int, x1: float, x2: float, vn: floa
     t1, t2 = x1 / root, x2 / root
     # I - t t^T, without cancellation: (eps^2 I + x x^T rotated by a right angle)/root^2
     e2 = (eps / root) * (eps / root)
-    d1, d2 = _turn(q, i, t1, t2, dual)
+    d1, d2 = _direction_difference(q, i, t1, t2, dual)
     p11, p12, p22 = e2 + t2 * t2 - d1 * t1, -t1 * t2 - 0.5 * (d1 * t2 + d2 * t1), e2 + t1 * t1 - d2 * t2
     if law.approximation in (LAGGED, LAGGED_REGULARIZED):
         gn, hn = _normal_impulse(law, q, i, vn), _normal_slope(law, q, i, vn)

@@ -125,18 +125,12 @@ def prepare_terms(w: Any) -> None:
 
     The cliques of the others are marked in `touched`.
     """
-    jacobians, law, v, touched = jacobians_of(w), law_of(w), w.v, w.touched
-    parameters, derived, vc, candidate, gamma = w.contact_parameters, w.derived, w.vc, w.candidate, w.gamma
+    jacobians, v, touched = jacobians_of(w), w.v, w.touched
+    parameters, vc, candidate, gamma = w.contact_parameters, w.vc, w.candidate, w.gamma
     total = 0
     for i in range(w.nc):
         v1, v2, vn = _find_velocity(jacobians, i, v, parameters, vc)
-        candidate[i] = 0
-        if not idle_by_velocity(law, parameters, i, v1, v2, vn):
-            _derive(w, i)
-            candidate[i] = 0 if is_idle(law, derived, i, v1, v2, vn) else 1
-        if candidate[i] == 0 and not _is_idle_in_free_motion(w, i):
-            _derive(w, i)
-            candidate[i] = 1
+        candidate[i] = 0 if _is_idle_at_start(w, i, v1, v2, vn) else 1
         if candidate[i] == 0:
             gamma[i, 0] = gamma[i, 1] = gamma[i, 2] = 0.0
             continue
@@ -148,11 +142,21 @@ def prepare_terms(w: Any) -> None:
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def _is_idle_in_free_motion(w: Any, i: int) -> bool:
-    """Returns whether contact i is certainly idle at v*."""
-    p = w.contact_parameters
+def _is_idle_at_start(w: Any, i: int, v1: float, v2: float, vn: float) -> bool:
+    """Returns whether contact i is idle at the guess, where its velocity is this, and at v*; else it is derived."""
+    law, p, derived = law_of(w), w.contact_parameters, w.derived
+    possible = not idle_by_velocity(law, p, i, v1, v2, vn)
+    if possible:
+        _derive(w, i)
+        if not is_idle(law, derived, i, v1, v2, vn):
+            return False
     v1, v2, vn = jacobian_times(jacobians_of(w), i, w.v_star)
-    return idle_by_velocity(law_of(w), p, i, v1 + p[i, BIAS], v2 + p[i, BIAS + 1], vn + p[i, BIAS + 2])
+    v1, v2, vn = v1 + p[i, BIAS], v2 + p[i, BIAS + 1], vn + p[i, BIAS + 2]
+    if idle_by_velocity(law, p, i, v1, v2, vn):
+        return True
+    if not possible:
+        _derive(w, i)
+    return is_idle(law, derived, i, v1, v2, vn)  # type: ignore[no-any-return]
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)

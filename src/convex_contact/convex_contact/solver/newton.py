@@ -86,12 +86,13 @@ def solve_step(w: Any) -> int:
         _move_freely(b)
         return int(b.status)
     _prepare(b)
-    continuations, guess = 2 if b.max_iterations <= PATIENCE else 0, True
+    continuations, guess, first = 2 if b.max_iterations <= PATIENCE else 0, True, 0
     while True:
         while not match_pattern(b):
             order_cliques(w)
         _sort_by_island(b)
-        woken = _iterate(b, PATIENCE if continuations == 0 else b.max_iterations, guess, NEAR)
+        limit = PATIENCE if continuations == 0 else b.max_iterations
+        woken = _iterate(b, limit - (b.iterations - first), guess, NEAR)
         guess = False
         if woken:
             continue
@@ -103,7 +104,7 @@ def solve_step(w: Any) -> int:
                 _continue_in_stiffness(b, LEVEL_RATIO, LEVEL_TOLERANCE)
             else:
                 _continue_in_stiffness(b, FINER_LEVEL_RATIO, FINER_LEVEL_TOLERANCE)
-            continuations += 1
+            continuations, first = continuations + 1, b.iterations
         elif b.status != CONVERGED or not contact_terms.wake(b):
             break
     _finish(b)

@@ -4,9 +4,10 @@ A message through DDS costs some 100 us of processor time, and the nodes of a co
 (`haptic_core.composition`) exchange a dozen in a tick. Here they share a queue. A subscriber gets a copy of the message
 as it was when it was published, and must not change it. The executor delivers it later, never within the publisher's
 call, so nodes receive the same messages as in separate processes. Other processes get the message through DDS when the
-nodes have no messages for each other, so the answers to a tick do not wait for them. The recorder gets the messages of
-about four ticks in a bundle (TickBundle), since it takes 35 to 100 us to send one. For the same reason a display reader
-(`PICTURE_READER`) gets the newest message `_PICTURES` times a second.
+nodes have no messages for each other, so the answers to a tick do not wait for them. The recorder gets them in bundles
+(TickBundle), since it takes 35 to 100 us to send one: in realtime the messages of up to `_BUNDLED_FOR`, in lockstep
+many bundles in a row. For the same reason a display reader (`PICTURE_READER`) gets the newest message `_PICTURES` times
+a second.
 """
 
 from __future__ import annotations
@@ -36,18 +37,21 @@ _IN_A_ROW = 8
 #: messages of a topic between two checks for subscribers in other processes
 _LOOK_EVERY = 32
 
-#: smallest and largest number of samples in a bundle in realtime, about those of three and four ticks: it takes 35 to
-#: 100 us to send a bundle, whatever its size, and no tick shall wait for a large one
+#: number of samples from which on a bundle leaves in realtime, and the largest one: it takes 35 to 100 us to send a
+#: bundle, whatever its size, and no tick shall wait for a large one; at 1 kHz five nodes have 48 samples in four ticks
 _FEWEST_BUNDLED, _BUNDLED = 36, 48
+
+#: longest time for which a sample waits for others in realtime [s]
+_BUNDLED_FOR = 0.005
 
 #: size from which on a bundle gets no more samples [bytes]; a larger message than 65 kB is sent in fragments
 _BUNDLE_SIZE = 32_000
 
-#: largest number of messages to other processes that wait in realtime while the nodes exchange messages
+#: largest number of messages to other processes that wait while the nodes exchange messages, as always in lockstep
 _MAX_WAITING = 2000
 
-#: number of messages to other processes after which all of them are sent in lockstep, where no answer can be late. In a
-#: row they take half the time, because the code that serialises and sends them is then in the caches of the core
+#: number of samples after which all of them are sent in lockstep, where no answer can be late. In a row they take half
+#: the time, because the code that serialises and sends them is then in the caches of the core
 _SENT_TOGETHER = 500
 
 #: rate of the messages of a topic for display readers, in wall time [Hz]
@@ -118,6 +122,7 @@ class LocalTopics(Transport):
         self.bundle: Publisher | None = None
         self.names_of: Callable[[str], Sequence[str]] = lambda _: ()
         self._samples: deque[tuple[str, Any]] = deque()
+        self._sampled = 0.0  # when the oldest sample came, on the monotonic clock [s]
         self._fewest_bundled = _FEWEST_BUNDLED if newest else 1
         self._encoders: dict[type, Callable[[Any], bytes]] = {}
         self._listeners: dict[str, list[tuple[str, Callback]]] = {}
@@ -170,7 +175,9 @@ class LocalTopics(Transport):
         """Queues a copy of a message for all subscribers, for the recorder and for subscribing processes."""
         route = self._looked_up(publisher)
         listeners = self._listeners.get(route.topic, ())
-        bundled = self.bundle is not None and self._looked_up(self.bundle).far
+        bundled = self.sends_bundles()
+        if self._samples and not bundled:  # the recorder has gone
+            self._samples.clear()
         if not (listeners or bundled or route.far):
             return
         self._posted = True
@@ -184,6 +191,8 @@ class LocalTopics(Transport):
                 route.waiting[callback] = entry
             self._waiting.append(entry)
         if bundled:
+            if not self._samples:
+                self._sampled = time.monotonic()
             self._samples.append((route.topic, copy))
         if route.pictures:
             self._pictures[route] = copy
@@ -202,18 +211,17 @@ class LocalTopics(Transport):
             work()
 
     def deliver(self) -> bool:
-        """Delivers messages to nodes, publishes one, or calls a waiting function; returns False if none waits."""
-        to_send = len(self._leaving) + len(self._samples)
+        """Delivers messages to nodes, sends some, or calls a waiting function; returns False if none waits."""
         if self._pictures and not (self._newest and self._waiting) and time.monotonic() >= self._pictures_due:
             self._send_pictures()
-        elif to_send > _SENT_TOGETHER and not self._newest:
-            self._send_all()
-        elif self._waiting and to_send <= _MAX_WAITING:
+        elif len(self._samples) > _SENT_TOGETHER and not self._newest:
+            self._send_samples()
+        elif self._waiting and len(self._leaving) + len(self._samples) <= _MAX_WAITING:
             self._deliver_in_a_row()
         elif self._leaving:
             publish, message = self._leaving.popleft()
             publish(message)
-        elif len(self._samples) >= self._fewest_bundled:
+        elif self._samples and self._is_due():
             self._send_bundle()
         elif self._later and self._posted:
             self._posted = False
@@ -221,6 +229,10 @@ class LocalTopics(Transport):
         else:
             return False
         return True
+
+    def _is_due(self) -> bool:
+        """Returns whether a bundle of the samples is to be sent: they are enough, or have waited for long enough."""
+        return len(self._samples) >= self._fewest_bundled or time.monotonic() >= self._sampled + _BUNDLED_FOR
 
     def _deliver_in_a_row(self) -> None:
         waiting = self._waiting
@@ -268,13 +280,13 @@ class LocalTopics(Transport):
     def flush(self) -> None:
         if self._pictures:
             self._send_pictures()
-        self._send_all()
-
-    def _send_all(self) -> None:
-        """Sends all messages that wait for other processes, except those for display readers."""
         while self._leaving:
             publish, message = self._leaving.popleft()
             publish(message)
+        self._send_samples()
+
+    def _send_samples(self) -> None:
+        """Sends all samples for the recorder."""
         while self._samples:
             self._send_bundle()
 
