@@ -78,7 +78,7 @@ def test_a_person_leads_the_hand_pauses_steps_sets_parameters_and_the_recording_
             return float(np.hypot(place[0][-1] - 1e3 * goal[0], place[1][-1] - 1e3 * goal[1])) < 12.0  # [mm]
 
         def drawn_there() -> bool:
-            """Whether the ball at the tip is drawn at the goal; drawing and chart come at times of their own."""
+            """Returns whether the page has drawn the ball at the tip at the goal; the chart may be drawn earlier."""
             drawn = [place for name, place in client.places.items() if name.startswith("/robot/")]
             return min(np.hypot(*np.subtract(place[:2], goal[:2])) for place in drawn) < 12e-3  # [m]
 
@@ -229,7 +229,13 @@ def test_a_person_lifts_a_peg_with_an_arm_s_deformable_fingers(tmp_path: Path) -
 
 
 def projected(point: np.ndarray, eye: np.ndarray, target: np.ndarray, fov: float, rectangle: list[float]) -> np.ndarray:
-    """Where a camera sees a point [pixel]; z is up, `rectangle` the canvas: left, top, width, height."""
+    """Computes the place of a point in a camera's picture [pixel].
+
+    Args:
+        point, eye, target: the point, the camera, and the point at which it looks [m]; z is up.
+        fov: vertical field of view [rad].
+        rectangle: left, top, width and height of the canvas [pixel].
+    """
     forward = (target - eye) / np.linalg.norm(target - eye)
     right = np.cross(forward, [0.0, 0.0, 1.0])
     right /= np.linalg.norm(right)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,7 +17,7 @@ from haptic_core.markers import MarkerCanvas
 from haptic_core.messages import STATUS_OK, allocate, pose_array, set_pose, set_twist, wrench_array
 from haptic_core.qos import display_qos
 from haptic_core.rendering_node import RenderingNode
-from haptic_core.tick_inputs import Input, node_and_kind
+from haptic_core.tick_inputs import Input, of_kind
 from haptic_msgs.msg import ConstrainedReference, ContactArray, DeviceCommand, DeviceState, FrictionState
 
 
@@ -70,7 +69,10 @@ class ConstraintNode(RenderingNode):
 
     def render(self, device: DeviceState) -> None:
         assert self.renderer is not None
-        contacts, frictions = _forces(self.inputs) if self.inputs else (None, None)
+        contacts, frictions = (
+            [message for _, message in of_kind(self.inputs, kind) if message is not None] if self.inputs else None
+            for kind in ("contacts", "friction")
+        )
         try:
             motion = self.renderer.step(
                 pose_array(device.tool_pose),
@@ -110,16 +112,6 @@ class ConstraintNode(RenderingNode):
             self._canvas = MarkerCanvas(frame, self.get_name(), p["frame_position"], p["frame_orientation"])
         renderer.draw(self._canvas)
         self._markers.publish(self._canvas.message(self.command.header.stamp))
-
-
-def _forces(inputs: Mapping[str, Any]) -> tuple[list[ContactArray], list[FrictionState]]:
-    """Returns the messages of a tick's inputs by kind: contacts and frictions."""
-    contacts: list[ContactArray] = []
-    frictions: list[FrictionState] = []
-    for entry, message in inputs.items():
-        if message is not None:
-            (contacts if node_and_kind(entry)[1] == "contacts" else frictions).append(message)
-    return contacts, frictions
 
 
 def _write(motion: ToolMotion, pose: Any, twist: Any, acceleration: Any) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -36,7 +35,7 @@ from haptic_core.messages import STATUS_OK, allocate, pose_array, set_stamp, set
 from haptic_core.qos import display_qos, latched_qos, tick_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.statistics import TimeStatistics
-from haptic_core.tick_inputs import Input, node_and_kind
+from haptic_core.tick_inputs import Input, of_kind
 from haptic_msgs.msg import (
     BodyStates,
     ConstrainedReference,
@@ -144,7 +143,16 @@ class ContactNode(RenderingNode):
     def render(self, device: DeviceState) -> None:
         assert self.renderer is not None
         start = time.perf_counter_ns()
-        reference, friction, walls = _split_inputs(self.inputs)
+        reference: Any = None
+        for _, motion in of_kind(self.inputs, "constraints"):
+            if motion is not None:
+                reference = pose_array(motion.pose), twist_array(motion.twist)
+        friction = {name: message.force for name, message in of_kind(self.inputs, "friction") if message is not None}
+        walls = [
+            WallPush(name, message.tick, view(message.push))
+            for name, message in of_kind(self.inputs, "wall")
+            if message is not None
+        ]
         try:
             answer = self.renderer.step(
                 pose_array(device.tool_pose),
@@ -225,24 +233,6 @@ class ContactNode(RenderingNode):
         values |= {"step time p50 [us]": f"{1e6 * p50:.1f}", "step time p99 [us]": f"{1e6 * p99:.1f}"}
         warning = self.renderer.warning() if self.renderer is not None else ""
         return {**values, "design": warning} if warning else values
-
-
-def _split_inputs(inputs: Mapping[str, Any]) -> tuple[Any, dict[str, Any], list[WallPush]]:
-    """Converts the messages of a tick's inputs to the arguments reference, friction and walls of a renderer's step."""
-    reference: Any = None
-    friction: dict[str, Any] = {}
-    walls = []
-    for entry, message in inputs.items():
-        if message is None:
-            continue
-        name, kind = node_and_kind(entry)
-        if kind == "constraints":
-            reference = pose_array(message.pose), twist_array(message.twist)
-        elif kind == "friction":
-            friction[name] = message.force
-        else:
-            walls.append(WallPush(name, message.tick, view(message.push)))
-    return reference, friction, walls
 
 
 def worlds_folder() -> Path | None:

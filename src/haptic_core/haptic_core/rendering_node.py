@@ -307,7 +307,7 @@ class RenderingNode(SuiteNode):
         if device is None or self.waiting_for:
             return
         tick, status = device.tick, device.status
-        if not self._gathered.is_complete(tick):
+        if self._gathered.missing(tick):
             return
         self._waiting = None
         self._flight.mark(_WAITING)

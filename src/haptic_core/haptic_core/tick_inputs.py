@@ -123,10 +123,6 @@ class TickInputs:
             del kept[ahead]
             self._forgotten.append(f"{name}: expected a tick near {self._last}, got {ahead}")
 
-    def is_complete(self, tick: int) -> bool:
-        """Returns whether a tick waits for no input."""
-        return None not in [self._tick_of(name, tick) for name in self.names]
-
     def missing(self, tick: int) -> list[str]:
         """Returns the inputs that a tick still waits for."""
         return [name for name in self.names if self._tick_of(name, tick) is None]

@@ -1,4 +1,4 @@
-"""Topics within one process: copies, order, what leaves the process and when."""
+"""Topics between nodes that share a process: copies, order, and when a message is sent to other processes."""
 
 from __future__ import annotations
 
