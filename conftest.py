@@ -45,8 +45,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Scales the time limit against hanging by the machine's speed."""
-    config.option.timeout = config.option.timeout or limit(900.0)
+    """Scales the time limit against hanging by the machine's speed; a test that hangs costs a run 20 minutes."""
+    config.option.timeout = config.option.timeout or min(limit(900.0), 1200.0)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -154,7 +154,11 @@ def test_forged_commands_change_nothing_in_a_run_of_an_experiment(tmp_path: Path
 
 
 class Source(Node):
-    """The only source of a device: commands the same effort in every tick."""
+    """The only source of a device: commands the same effort in every tick, and then forged ones with its publisher.
+
+    The messages of one publisher keep their order. Those of two have none: the forged command of another participant
+    could be the first of its tick, and the device would take it.
+    """
 
     def __init__(self, context: Context, namespace: str) -> None:
         super().__init__("source", context=context, namespace=namespace)
@@ -170,11 +174,13 @@ class Source(Node):
         self._commands.publish(
             DeviceCommand(source="source", tick=state.tick, mode=EFFORT, joint_effort=[STEADY, STEADY])
         )
+        for value in VALUES:
+            self._commands.publish(forged("source", state.tick, value))
         self.answered = state.tick
 
 
 def test_the_effort_of_a_device_is_that_of_its_source_whatever_is_forged_after_each_answer(tmp_path: Path) -> None:
-    """Forged commands of the present tick are sent, and so received, after the source's own."""
+    """Forged commands of the present tick come after the source's own, those of past ticks from another program."""
     namespace, domain = f"/forged_{os.getpid()}", worker_domain()
     given = {
         **{"device": "joystick", "mode": "realtime", "sources": "['source']", "duration": 3600.0},
@@ -198,7 +204,7 @@ def test_the_effort_of_a_device_is_that_of_its_source_whatever_is_forged_after_e
                 executor.spin_once(timeout_sec=0.05)
                 if source.answered > forged_at and source.answered > 1 and program.connected():
                     forged_at = source.answered
-                    program.publish(forged_at, [forged_at, forged_at - 1])
+                    program.publish(forged_at, [forged_at - 1])
         device.send_signal(signal.SIGINT)
         assert device.wait(limit(60.0)) == 0, output.read_text()
     finally:

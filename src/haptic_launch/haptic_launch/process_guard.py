@@ -7,6 +7,8 @@
   subprocess runs Python between fork and exec, which is not safe in a process with threads.
 * SIGINT and SIGTERM get their default action. A shell starts background jobs with SIGINT ignored; a node that
   inherited this would not receive the runner's request to stop.
+* A realtime priority of the runner is given back. A process chooses its own (`haptic_core.process.raise_priority`);
+  with an inherited one, also a process that only waits would come before all ordinary ones.
 
 `guard` reads lines `+PGID` and `-PGID` from its standard input, whose other end only the runner has open. The
 input ends when the runner ends. Then the processes of the remaining groups get two seconds to react to SIGINT,
@@ -51,6 +53,8 @@ def start(runner: int, command: list[str]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    if os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGINT), 0, 0, 0)
     if os.getppid() != runner:  # the runner died before the line above
         sys.exit(1)

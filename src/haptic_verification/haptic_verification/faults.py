@@ -160,14 +160,26 @@ class StartedRun:
             raise HapticError(answer.result().message)
 
     def close(self) -> int:
-        """Ends the run as Ctrl-C does; returns its exit code."""
+        """Ends the run as Ctrl-C does; returns its exit code.
+
+        Raises:
+            HapticError: the run did not end within `PATIENCE`; it is killed.
+        """
+        try:
+            return self._end()
+        finally:
+            self.executor.shutdown()
+            self.node.destroy_node()
+            self.context.try_shutdown()
+
+    def _end(self) -> int:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-        code = self.process.wait(60.0)
-        self.executor.shutdown()
-        self.node.destroy_node()
-        self.context.try_shutdown()
-        return code
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()  # its nodes end with it, see process_guard
+            raise HapticError(f"the run did not end {PATIENCE:g} s after SIGINT: {self.last_words()}") from None
 
     def __enter__(self) -> Self:
         return self

@@ -75,7 +75,8 @@ def tool_forces(device: FiveBar, joints: np.ndarray, torque: np.ndarray) -> np.n
 def coulomb_forces(device: FiveBar, q: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """Computes the forces at the tool (k, 2) [N] against the joints' kinetic Coulomb friction, by direction of motion.
 
-    In a direction in which one joint is at rest, the force against that joint's friction has any value up to this.
+    In a direction in which one joint is at rest, the torque of its friction has any value from minus to plus the
+    Coulomb torque; here it has a limit, as if the joint turned a little.
 
     Args:
         device: the manipulator.
@@ -84,4 +85,4 @@ def coulomb_forces(device: FiveBar, q: np.ndarray, direction: np.ndarray) -> np.
     """
     unit = np.column_stack((np.cos(direction), np.sin(direction)))
     J = tool_jacobians(device, q[None])[0]
-    return np.linalg.solve(J.T, device.parameters.friction_coulomb * np.sign(np.linalg.solve(J, unit.T))).T
+    return np.linalg.solve(J.T, device.parameters.friction_coulomb * np.copysign(1.0, np.linalg.solve(J, unit.T))).T
