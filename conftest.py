@@ -10,6 +10,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import HealthCheck, settings
 from machine_speed import SLOWNESS, limit
 from ros_domain import claim_domain
 
@@ -37,6 +38,16 @@ _SECONDS = {
 # every test and every process that it starts; the workers' domains differ
 os.environ["ROS_DOMAIN_ID"] = str(claim_domain())
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+
+# repeatable, and no property test fails because the machine is busy or a first call compiles a kernel
+settings.register_profile(
+    "haptic_suite",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("haptic_suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

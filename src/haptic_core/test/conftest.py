@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from hypothesis import settings
 from node_bench import NodeBench, made_benches
 from rclpy.context import Context
 
@@ -16,11 +15,6 @@ from haptic_core.errors import HapticError
 from haptic_core.qos import display_qos
 from haptic_core.rendering_node import RenderingNode
 from haptic_msgs.msg import DeviceCommand, DeviceState, FrictionState, TickEvent
-
-# repeatable, and no test fails because the machine is busy
-settings.register_profile("haptic_suite", derandomize=True, deadline=None, database=None)
-settings.load_profile("haptic_suite")
-
 
 DAMPER = """
 damper:

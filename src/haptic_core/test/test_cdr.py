@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -46,7 +46,6 @@ def fill(message: object, random: np.random.Generator) -> None:
             fill(value, random)
 
 
-@settings(derandomize=True, deadline=None, database=None)
 @given(LENGTHS, LENGTHS, LENGTHS, TEXTS, st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1), st.booleans())
 def test_a_device_state_is_decoded_as_rclpy_does(
     n: int, m: int, k: int, frame: str, tick: int, buttons: int, sensor: bool
@@ -64,7 +63,6 @@ def test_a_device_state_is_decoded_as_rclpy_does(
     assert decoder.decode(serialize_message(state)) == state
 
 
-@settings(derandomize=True, deadline=None, database=None)
 @given(LENGTHS, LENGTHS, LENGTHS, TEXTS, TEXTS, st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2, 3, 9]))
 def test_what_a_command_s_mode_uses_is_decoded_as_rclpy_does(
     n: int, m: int, k: int, frame: str, source: str, tick: int, mode: int

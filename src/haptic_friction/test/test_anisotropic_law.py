@@ -16,7 +16,7 @@ from haptic_friction import AnisotropicLaw, CoulombLaw, FrictionLaw, ModelA, Mod
 EPS = np.finfo(float).eps
 Motion = Callable[..., np.ndarray]
 
-properties = settings(derandomize=True, database=None, deadline=None, max_examples=100)
+properties = settings(max_examples=100)
 eigenvalues = st.tuples(st.integers(2, 3), st.integers(0, 9999))
 
 

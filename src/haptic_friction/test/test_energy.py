@@ -14,7 +14,7 @@ from haptic_friction import CoulombLaw, FrictionLaw, ModelA, ModelB, ModelC, Mod
 EPS = np.finfo(float).eps
 Motion = Callable[..., np.ndarray]
 
-properties = settings(derandomize=True, database=None, deadline=None, max_examples=60)
+properties = settings(max_examples=60)
 LAWS: list[FrictionLaw] = [
     CoulombLaw(4.0),
     ViscousCoulombLaw(4.0, viscosity=5.0),

@@ -34,7 +34,7 @@ PAPER: dict[str, float] = {"stiffness": 6000.0, "damping": 10.0, "period": T}
 MONOTONE: list[FrictionLaw] = [CoulombLaw(F), ViscousCoulombLaw(F, viscosity=5.0)]
 LAWS = [*MONOTONE, StribeckLaw(3.0, static_force=F, stribeck_velocity=0.2, viscosity=5.0)]
 
-properties = settings(derandomize=True, database=None, deadline=None, max_examples=100)
+properties = settings(max_examples=100)
 
 
 # No drift

@@ -27,7 +27,7 @@ tables = st.lists(st.tuples(st.floats(2.0**-10, 1, width=32), st.floats(2.0**-4,
 
 
 @pytest.mark.slow
-@settings(derandomize=True, database=None, deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(tables, st.floats(0.01, 0.99), st.floats(1.001, 40.0))
 def test_phi_z_of_a_table_is_exact_on_every_segment(
     points: list[tuple[float, float]], share: float, over: float

@@ -30,7 +30,7 @@ from haptic_friction import (
 EPS = np.finfo(float).eps
 Motion = Callable[..., np.ndarray]
 
-properties = settings(derandomize=True, database=None, deadline=None, max_examples=60)
+properties = settings(max_examples=60)
 LAWS: dict[str, FrictionLaw] = {
     "coulomb": CoulombLaw(4.0),
     "viscous": ViscousCoulombLaw(4.0, viscosity=5.0),

@@ -65,6 +65,7 @@ from .launch_substitutions import (
     evaluate_condition,
     find_executable,
     find_package_share,
+    included_by,
     located,
     parse_template,
     variables_in,
@@ -375,7 +376,8 @@ class _Evaluation:
             self._set(name, value)
         description._collect(self.known, self.context.find_package_share, self.context.environment)
         self.depth += 1
-        self.visit(description.elements)
+        with included_by(element.where):
+            self.visit(description.elements)
         self.depth -= 1
 
     def _node(self, element: NodeElement) -> None:

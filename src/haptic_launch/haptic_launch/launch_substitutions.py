@@ -52,15 +52,18 @@ class LaunchFileError(Exception):
     Attributes:
         message: description of the mistake.
         where: file, line and element; None until they are known.
+        included: places of the elements `include` that led to the file, from the inner to the outer one.
     """
 
     def __init__(self, message: str, where: str | None = None) -> None:
         super().__init__(message)
         self.message = re.sub(r"\s*\n\s*", " ", message)
         self.where = where
+        self.included: list[str] = []
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.message}" if self.where else self.message
+        own = f"{self.where}: " if self.where else ""
+        return f"{own}{self.message}" + "".join(f"; included in {place}" for place in self.included)
 
 
 @contextmanager
@@ -71,6 +74,16 @@ def located(where: str) -> Iterator[None]:
     except LaunchFileError as error:
         if error.where is None:
             error.where = where
+        raise
+
+
+@contextmanager
+def included_by(where: str) -> Iterator[None]:
+    """Adds the place of an `include` to a `LaunchFileError` in its file, which may need a value that was not set."""
+    try:
+        yield
+    except LaunchFileError as error:
+        error.included.append(where)
         raise
 
 

@@ -143,3 +143,14 @@ def test_a_console_script_that_pip_installed_is_found_in_bin(prefix: Path, monke
     assert find_executable("demo", "listener", variables) == f"{prefix}/bin/listener"
     with pytest.raises(LaunchFileError, match="has no executable 'python3'"):  # not a script of the package
         find_executable("demo", "python3", variables)
+
+
+def test_a_mistake_in_an_included_file_names_the_files_that_include_it(tmp_path: Path, launch: Launch) -> None:
+    """The value that is missing may be one that they should set."""
+    (tmp_path / "inner.launch.yaml").write_text("launch:\n- let: {name: a, value: $(var b)}\n")
+    outer = tmp_path / "outer.launch.yaml"
+    outer.write_text(f"launch:\n- include: {{file: {tmp_path}/inner.launch.yaml}}\n")
+    with pytest.raises(LaunchFileError) as caught:
+        launch(f"- include: {{file: {outer}}}")
+    assert "inner.launch.yaml:2: let 'a': $(var b): no argument or let of that name" in str(caught.value)
+    assert f"; included in {outer}:2: include; included in " in str(caught.value)

@@ -62,7 +62,7 @@ def test_a_damaged_file_is_refused_in_one_line_or_read(
     if not name.startswith("bag"):
         assert tried(reader, reader.good, "the good one") == "read"
 
-    @settings(max_examples=20, derandomize=True, deadline=None, database=None)
+    @settings(max_examples=20)
     @given(st.sampled_from(kinds_of(reader)), st.integers(0, 2**32))
     def holds(kind: str, seed: int) -> None:
         outcomes.add(read_spoilt(reader, kind, seed, tmp_path_factory.mktemp("spoilt")))

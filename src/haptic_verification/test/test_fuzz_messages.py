@@ -58,7 +58,7 @@ def test_bad_messages_are_refused_and_good_ones_are_answered_after_them(
     barrage = barrage_of(name)
 
     # what is found names its seed; to make it smaller takes minutes
-    @settings(max_examples=16, derandomize=True, deadline=None, database=None, phases=[Phase.explicit, Phase.generate])
+    @settings(max_examples=16, phases=[Phase.explicit, Phase.generate])
     @given(STEPS)
     def holds(steps: list[tuple[str, int, int]]) -> None:
         for kind, port, seed in steps:
