@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,9 +23,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Run]]:
 
     yield make
     for run in runs:
-        if run.process.poll() is None:
-            run.process.send_signal(signal.SIGTERM)
-            run.finish()
+        run.end()
 
 
 @pytest.fixture

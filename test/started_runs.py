@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -130,3 +131,12 @@ class Run:
 
     def finish(self, timeout: float = 120.0) -> int:
         return self.process.wait(limit(timeout))
+
+    def end(self) -> None:
+        """Ends the run if it goes on; one that does not end is killed, else the next in its domain would be refused."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.finish()
+            finally:
+                self.process.kill()
