@@ -79,7 +79,7 @@ def solve_step(w: Any) -> int:
     b = borrow(w)
     b.iterations = b.factorizations = b.failed_island = 0
     b.status = CONVERGED
-    if b.nc + b.nr == 0:
+    if terms.count_entries(b) == 0:
         while not match_pattern(b):
             order_cliques(w)
         _sort_by_island(b)

@@ -52,7 +52,7 @@ def _join_islands(w: Any) -> int:
     edge_a, edge_b, parent = w.edge_a, w.edge_b, w.parent
     for c in range(w.n):
         parent[c] = c
-    edges = terms.list_edges(w)
+    edges = terms.append_edges(w, 0)
     for e in range(edges):
         x, y = find(parent, edge_a[e]), find(parent, edge_b[e])
         if x != y:

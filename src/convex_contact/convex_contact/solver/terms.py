@@ -1,8 +1,8 @@
 """Terms of the cost beside the momentum: potentials of velocities J v + b, by families.
 
 A family is a module with the functions below for its own entries of the workspace. A function with the argument
-`island` acts on one island. `contact_terms` and `row_terms` are the families; a new family is a new module and a line
-in each function here.
+`island` acts on one island. `families` lists the families: a new family is a new module and its name there. Its arrays
+are fields of `workspace`.
 
 ==================  ==================================================================================================
 prepare_terms       derived numbers at the guess; marks the cliques of the family's entries
@@ -16,96 +16,170 @@ project             J dv
 subtract_slope      impulses at v + alpha dv; slope and curvature of the cost along dv
 advance             velocities += alpha J dv
 ==================  ==================================================================================================
+
+The functions of this module do the same for all families. Each one is combined from those of the families, two at a
+time. Numba inserts the combined functions into their callers, so that the code is that of direct calls.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from numba import njit
 
-from convex_contact.solver import contact_terms, row_terms
+from convex_contact.solver import families
 from convex_contact.solver.pattern import list_by_island, list_couplings, match_couplings
 
 
-@njit(inline="always")  # no compilation and linking of its own
-def prepare_terms(w: Any) -> None:
-    """Prepares the terms of all families."""
-    contact_terms.prepare_terms(w)
-    row_terms.prepare_terms(w)
+def _call_both(first: Any, second: Any) -> Any:
+    """Returns a function of the workspace that calls the first, then the second."""
+
+    @njit(inline="always")  # no compilation and linking of its own, like those below
+    def both(w: Any) -> None:
+        first(w)
+        second(w)
+
+    return both
 
 
-@njit(inline="always")  # no compilation and linking of its own
-def match_entries(w: Any) -> int:
-    """Returns the number of couplings of two cliques, -1 if H has no block for one of them."""
-    pairs = match_couplings(w, contact_terms.couplings_of(w))
-    more = match_couplings(w, row_terms.couplings_of(w)) if pairs >= 0 else -1
-    return pairs + more if more >= 0 else -1
+def _call_both_on_island(first: Any, second: Any) -> Any:
+    """Returns a function of an island that calls the first, then the second."""
+
+    @njit(inline="always")
+    def both(w: Any, island: int) -> None:
+        first(w, island)
+        second(w, island)
+
+    return both
 
 
-@njit(inline="always")  # no compilation and linking of its own
-def list_edges(w: Any) -> int:
-    """Lists the couplings of two cliques; returns their number."""
-    return list_couplings(w, row_terms.couplings_of(w), list_couplings(w, contact_terms.couplings_of(w), 0))
+def _advance_both(first: Any, second: Any) -> Any:
+    """Returns `advance` of two families."""
+
+    @njit(inline="always")
+    def advance_both(w: Any, island: int, alpha: float) -> None:
+        first(w, island, alpha)
+        second(w, island, alpha)
+
+    return advance_both
 
 
-@njit(inline="always")  # no compilation and linking of its own
-def sort_by_island(w: Any) -> None:
-    """Lists the entries of all families island by island."""
-    list_by_island(w, contact_terms.couplings_of(w))
-    list_by_island(w, row_terms.couplings_of(w))
+def _both_keep_branches(first: Any, second: Any) -> Any:
+    """Returns `keep_branches` of two families."""
+
+    @njit(inline="always")
+    def both_keep_branches(w: Any, island: int) -> bool:
+        return first(w, island) and second(w, island)  # type: ignore[no-any-return]
+
+    return both_keep_branches
 
 
-@njit(inline="always")  # no compilation and linking of its own
-def update(w: Any, island: int) -> None:
-    """Computes velocities and impulses of an island from v."""
-    contact_terms.update(w, island)
-    row_terms.update(w, island)
+def _subtract_both_slopes(first: Any, second: Any) -> Any:
+    """Returns `subtract_slope` of two families."""
+
+    @njit(inline="always")
+    def subtract_both_slopes(
+        w: Any, island: int, alpha: float, curved: bool, f: float, h: float
+    ) -> tuple[float, float]:
+        f, h = first(w, island, alpha, curved, f, h)
+        return second(w, island, alpha, curved, f, h)  # type: ignore[no-any-return]
+
+    return subtract_both_slopes
 
 
-@njit(inline="always")  # no compilation and linking of its own
-def add_momentum(w: Any, island: int) -> None:
-    """Adds J^T gamma of an island to j."""
-    contact_terms.add_momentum(w, island)
-    row_terms.add_momentum(w, island)
+def _count_both(first: Any, second: Any) -> Any:
+    """Returns a function with the sum of two counts, -1 if one of them is -1; the second is then not called."""
+
+    @njit(inline="always")
+    def count_both(w: Any) -> int:
+        pairs = first(w)
+        more = second(w) if pairs >= 0 else -1
+        return pairs + more if more >= 0 else -1
+
+    return count_both
 
 
-@njit(inline="always")  # no compilation and linking of its own
-def add_rounding(w: Any, island: int) -> None:
-    """Adds the effect of rounding of v on J^T gamma of an island to `dv`."""
-    contact_terms.add_rounding(w, island)
-    row_terms.add_rounding(w, island)
+def _append_both(first: Any, second: Any) -> Any:
+    """Returns a function that appends the edges of two families."""
+
+    @njit(inline="always")
+    def append_both(w: Any, edges: int) -> int:
+        return second(w, first(w, edges))  # type: ignore[no-any-return]
+
+    return append_both
 
 
-@njit(inline="always")  # no compilation and linking of its own
-def add_hessian(w: Any, island: int) -> None:
-    """Adds J^T G J of an island to H."""
-    contact_terms.add_hessian(w, island)
-    row_terms.add_hessian(w, island)
+def _count_entries_of(couplings_of: Any) -> Any:
+    """Returns `count_entries` of one family."""
+
+    @njit(inline="always")
+    def count(w: Any) -> int:
+        return couplings_of(w).entries  # type: ignore[no-any-return]
+
+    return count
 
 
-@njit(inline="always")  # no compilation and linking of its own
-def keep_branches(w: Any, island: int) -> bool:
-    """Returns whether J^T G J of an island that is one branched tree has the zeros of its branches."""
-    return contact_terms.keep_branches(w, island) and row_terms.keep_branches(w, island)  # type: ignore[no-any-return]
+def _match_entries_of(couplings_of: Any) -> Any:
+    """Returns `match_entries` of one family."""
+
+    @njit(inline="always")
+    def match(w: Any) -> int:
+        return match_couplings(w, couplings_of(w))  # type: ignore[no-any-return]
+
+    return match
 
 
-@njit(inline="always")  # no compilation and linking of its own
-def project(w: Any, island: int) -> None:
-    """Computes J dv of an island."""
-    contact_terms.project(w, island)
-    row_terms.project(w, island)
+def _append_edges_of(couplings_of: Any) -> Any:
+    """Returns `append_edges` of one family."""
+
+    @njit(inline="always")
+    def append(w: Any, edges: int) -> int:
+        return list_couplings(w, couplings_of(w), edges)  # type: ignore[no-any-return]
+
+    return append
 
 
-@njit(inline="always")  # no compilation and linking of its own
-def advance(w: Any, island: int, alpha: float) -> None:
-    """Adds alpha J dv to the velocities of an island."""
-    contact_terms.advance(w, island, alpha)
-    row_terms.advance(w, island, alpha)
+def _sort_by_island_of(couplings_of: Any) -> Any:
+    """Returns `sort_by_island` of one family."""
+
+    @njit(inline="always")
+    def sort(w: Any) -> None:
+        list_by_island(w, couplings_of(w))
+
+    return sort
 
 
-@njit(inline="always")  # no compilation and linking of its own
-def subtract_slope(w: Any, island: int, alpha: float, curved: bool, f: float, h: float) -> tuple[float, float]:
-    """Computes impulses at v + alpha dv; adds their parts to the slope f and, if curved, to the curvature h."""
-    f, h = contact_terms.subtract_slope(w, island, alpha, curved, f, h)
-    return row_terms.subtract_slope(w, island, alpha, curved, f, h)  # type: ignore[no-any-return]
+def _combine(name: str, two: Callable[[Any, Any], Any], one: Callable[[Any], Any] = lambda function: function) -> Any:
+    """Returns a function of all families: `two` combines two of them, each made by `one` from the family's own."""
+    return reduce(two, [one(getattr(family, name)) for family in families.FAMILIES])
+
+
+#: (w) prepares the terms
+prepare_terms = _combine("prepare_terms", _call_both)
+#: (w) returns the number of entries
+count_entries = _combine("couplings_of", _count_both, _count_entries_of)
+#: (w) finds the blocks of H; returns the number of couplings of two cliques, -1 if H has no block for one of them
+match_entries = _combine("couplings_of", _count_both, _match_entries_of)
+#: (w, edges) appends the couplings of two cliques to the first edges; returns the new number of edges
+append_edges = _combine("couplings_of", _append_both, _append_edges_of)
+#: (w) lists the entries island by island
+sort_by_island = _combine("couplings_of", _call_both, _sort_by_island_of)
+#: (w, island) computes velocities and impulses from v
+update = _combine("update", _call_both_on_island)
+#: (w, island) adds J^T gamma to j
+add_momentum = _combine("add_momentum", _call_both_on_island)
+#: (w, island) adds the effect of rounding of v on J^T gamma to `dv`
+add_rounding = _combine("add_rounding", _call_both_on_island)
+#: (w, island) adds J^T G J to H
+add_hessian = _combine("add_hessian", _call_both_on_island)
+#: (w, island) returns whether J^T G J of an island that is one branched tree has the zeros of its branches
+keep_branches = _combine("keep_branches", _both_keep_branches)
+#: (w, island) computes J dv
+project = _combine("project", _call_both_on_island)
+#: (w, island, alpha, curved, f, h) computes impulses at v + alpha dv; returns f and h with their parts of the slope
+#: and, if curved, of the curvature
+subtract_slope = _combine("subtract_slope", _subtract_both_slopes)
+#: (w, island, alpha) adds alpha J dv to the velocities
+advance = _combine("advance", _advance_both)

@@ -1,0 +1,176 @@
+"""Families of terms: a family that this file defines takes part in the solver once it is among `families.FAMILIES`.
+
+The family is a drag: impulse -DRAG v on every velocity, the potential DRAG/2 v^2. It is the same as a larger mass:
+A (v - v*) + DRAG v = (A + DRAG) v - A v*.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec, module_from_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import njit
+
+from convex_contact import ContactProblem, solve
+from convex_contact.problem import contact_kernels as kernels
+from convex_contact.solver import families, newton, terms, workspace
+from convex_contact.solver.borrowed import Borrowed
+from convex_contact.solver.pattern import Couplings
+from convex_contact.solver.solver import load
+
+#: coefficient of the drag [kg]
+DRAG = 0.5
+
+
+# --- the family: the functions that `terms` lists ------------------------------------------------------------------
+
+
+@njit
+def prepare_terms(w: Any) -> None:
+    for c in range(w.n):
+        w.touched[c] = 1
+
+
+@njit(inline="always")
+def couplings_of(w: Any) -> Couplings:
+    """Returns no couplings; zeros are written to the last array, which is free at that time."""
+    return Couplings(0, w.order, w.order, w.order, True, w.degree, w.degree, w.degree)
+
+
+@njit
+def update(w: Any, island: int) -> None:
+    pass
+
+
+@njit
+def add_momentum(w: Any, island: int) -> None:
+    for p in range(w.island_start[island], w.island_start[island + 1]):
+        for k in range(w.dof_start[w.order[p]], w.dof_start[w.order[p] + 1]):
+            w.j[k] -= DRAG * w.v[k]
+
+
+@njit
+def add_rounding(w: Any, island: int) -> None:
+    for p in range(w.island_start[island], w.island_start[island + 1]):
+        for k in range(w.dof_start[w.order[p]], w.dof_start[w.order[p] + 1]):
+            w.dv[k] += DRAG * abs(w.v[k])
+
+
+@njit
+def add_hessian(w: Any, island: int) -> None:
+    for p in range(w.island_start[island], w.island_start[island + 1]):
+        size = w.dof_start[w.order[p] + 1] - w.dof_start[w.order[p]]
+        for k in range(size):
+            w.H[w.diagonal_block[p] + k * size + k] += DRAG
+
+
+@njit
+def keep_branches(w: Any, island: int) -> bool:
+    return True
+
+
+@njit
+def project(w: Any, island: int) -> None:
+    pass
+
+
+@njit
+def subtract_slope(w: Any, island: int, alpha: float, curved: bool, f: float, h: float) -> tuple[float, float]:
+    for p in range(w.island_start[island], w.island_start[island + 1]):
+        for k in range(w.dof_start[w.order[p]], w.dof_start[w.order[p] + 1]):
+            f += DRAG * (w.v[k] + alpha * w.dv[k]) * w.dv[k]
+            h += DRAG * w.dv[k] ** 2
+    return f, h
+
+
+@njit
+def advance(w: Any, island: int, alpha: float) -> None:
+    pass
+
+
+# --- tests ---------------------------------------------------------------------------------------------------------
+
+
+def problem(drag: float) -> ContactProblem:
+    """Returns two bodies, one on the ground and one on the other, with the drag in A and v*."""
+    A, v_star = np.diag([1.0, 1.0, 1.0, 2.0, 2.0, 2.0]), np.array([0.3, 0.1, -1.0, 0.5, -0.2, -1.2])
+    J = np.zeros((6, 6))
+    J[:3, :3], J[3:, :3], J[3:, 3:] = np.eye(3), -np.eye(3), np.eye(3)
+    heavier = A + drag * np.eye(6)
+    return ContactProblem(
+        A=heavier, v_star=np.linalg.solve(heavier, A @ v_star), J=J, phi0=[0.0, 0.0], v_n0=[-1.0, -0.2], period=1e-3,
+        stiffness=[1e6, 1e6], dissipation=[1.0, 1.0], relaxation_time=[1e-4, 1e-4], friction=[0.5, 0.3],
+    )  # fmt: skip
+
+
+@pytest.fixture
+def with_drag(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Returns `terms` as it is with the drag among the families."""
+    monkeypatch.setattr(families, "FAMILIES", (*families.FAMILIES, sys.modules[__name__]))
+    spec = find_spec("convex_contact.solver.terms")
+    assert spec is not None and spec.loader is not None
+    copy = module_from_spec(spec)
+    spec.loader.exec_module(copy)
+    return copy
+
+
+def evaluation(of: Any) -> Callable[[Any, np.ndarray], tuple[float, float, int]]:
+    """Returns a function that writes J^T gamma and returns slope, curvature and the number of entries."""
+    count, find, add, slope = of.count_entries, of.update, of.add_momentum, of.subtract_slope
+
+    @njit
+    def evaluate(w: Any, j: np.ndarray) -> tuple[float, float, int]:
+        f, h = 0.0, 0.0
+        for k in range(w.dofs):
+            w.j[k], w.dv[k] = 0.0, 1.0
+        for island in range(w.islands):
+            find(w, island)
+            add(w, island)
+            f, h = slope(w, island, 0.5, True, f, h)
+        for k in range(w.dofs):
+            j[k] = w.j[k]
+        return f, h, count(w)
+
+    return evaluate  # type: ignore[no-any-return]
+
+
+def test_functions_of_all_families_include_those_of_a_new_one(with_drag: Any) -> None:
+    w, without = workspace.new_workspace(), problem(0.0)
+    permutation = load(w, without)
+    numbers = (without.period, without.stiction_tolerance, without.sigma, without.near_rigid)
+    workspace.configure(w, kernels.LAGGED, kernels.LINEAR, *numbers, 1e-10, 1e-14, 200, False)
+    v = workspace.inputs(w).structure.v[: len(permutation)]
+    v[:] = without.v_star[permutation]
+    assert newton.solve_step(w) == newton.CONVERGED
+    j, j_with = np.empty(6), np.empty(6)
+    f, h, entries = evaluation(terms)(Borrowed(w), j)
+    f_with, h_with, entries_with = evaluation(with_drag)(Borrowed(w), j_with)
+    assert entries_with == entries == 2
+    np.testing.assert_allclose(j_with - j, -DRAG * v, rtol=1e-9)
+    assert f_with - f == pytest.approx(DRAG * float(np.sum(v + 0.5)), rel=1e-9)
+    assert h_with - h == pytest.approx(6.0 * DRAG, rel=1e-6)
+
+
+@pytest.mark.slow  # compiles the solver anew
+def test_solver_takes_a_new_family(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    expected, other = solve(problem(DRAG)).velocity, solve(problem(0.0)).velocity
+    np.testing.assert_allclose(json.loads(done.stdout), expected, rtol=1e-9, atol=1e-12)
+    assert np.abs(expected - other).max() > 0.01
+
+
+if __name__ == "__main__":
+    families.FAMILIES = (*families.FAMILIES, sys.modules["__main__"])  # type: ignore[assignment]
+    importlib.reload(terms)
+    print(json.dumps(solve(problem(0.0)).velocity.tolist()))
