@@ -27,15 +27,16 @@ SCENES: dict[str, tuple[Callable[[int], Scene], int, float, int]] = {
 }
 
 
-def seconds(name: str, workers: int, count: int, rounds: int) -> float:
-    """Least wall time of the steps of `count` simulators, s."""
+def seconds(name: str, workers: int, count: int, rounds: int, *, states: bool = False) -> float:
+    """Least wall time of the steps of `count` simulators, s; with the states after each of them if asked for."""
     build, size, period, steps = SCENES[name]
     world, best = build(size).world(), np.inf
     for _ in range(rounds):
         batch = Batch.of(world, count, workers=workers, period=period)
-        batch.step(2)  # may compile
+        make = batch.trajectories if states else batch.step
+        make(2)  # may compile
         before = time.perf_counter()
-        batch.step(steps)
+        make(steps)
         best = min(best, time.perf_counter() - before)
     return best
 
@@ -47,10 +48,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     count = 4 * arguments.threads
-    table = Table("scene", "simulators", "us per step, 1 thread", f"{arguments.threads} threads", "times as fast")
+    threads = f"{arguments.threads} threads"
+    table = Table("scene", "simulators", "us per step, 1 thread", threads, "times as fast", f"{threads}, states")
     for name, (_, _, _, steps) in SCENES.items():
         one, all_ = (1e6 * seconds(name, n, count, arguments.rounds) / (count * steps) for n in (1, arguments.threads))
-        table.add_row(name, str(count), f"{one:.2f}", f"{all_:.2f}", f"{one / all_:.2f}")
+        recorded = seconds(name, arguments.threads, count, arguments.rounds, states=True)
+        recorded *= 1e6 / (count * steps)
+        table.add_row(name, str(count), f"{one:.2f}", f"{all_:.2f}", f"{one / all_:.2f}", f"{recorded:.2f}")
     Console().print(table)
 
 

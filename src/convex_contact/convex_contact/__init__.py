@@ -57,6 +57,7 @@ from convex_contact.simulation.joint import Joint
 from convex_contact.simulation.joint_limits import JointLimits
 from convex_contact.simulation.simulator import ContactReport, Simulator, StepStatistics
 from convex_contact.simulation.simulator_state import SimulatorState
+from convex_contact.simulation.trajectories import StateTrajectory, trajectory
 from convex_contact.solver.solution import Solution
 from convex_contact.solver.solver import solve
 from haptic_files.moved_modules import forward_moved_modules
@@ -125,6 +126,7 @@ __all__ = [
     "Sinusoid",
     "Solution",
     "Sphere",
+    "StateTrajectory",
     "StepFunction",
     "StepStatistics",
     "TendonActuator",
@@ -143,6 +145,7 @@ __all__ = [
     "optimize",
     "rollout",
     "solve",
+    "trajectory",
     "transport_elastic_displacement",
 ]
 

@@ -193,9 +193,43 @@ JOINT_ROW_TABLE = (
     Field("idle_count", "(1,)", "-", "number of these; further rows of idle are unused"),
 )
 
+#: arrays of the rows of joints between bodies, gears and motors: ni of these in the order of their rows, nj joints,
+#: ng gears, nm motors
+BODY_ROW_TABLE = (
+    Field("item", "(ni, 3)", "-", "kind of `body_row_kernels`, number of the gear or motor, number of the joint"),
+    Field("tree", "(ni, 4)", "-", "trees that the rows of an item may couple, ascending, then -1"),
+    Field("body", "(nj, 2)", "-", "bodies a and b of a joint, -1: the world"),
+    Field("axes", "(nj, 9)", "-", "axes e of a joint in the pose of a, row by row of the matrix with columns e"),
+    Field("point", "(nj, 2, 3)", "m", "point of the joint in the poses of a and b"),
+    Field("at_a", "(nj,)", "-", "1: springs, whose rows are along the world's axes at the point of a; 0: at that of b"),
+    Field("relative", "(nj, 9)", "-", "rotation of b against a at which angular rows have no error, row by row"),
+    Field(
+        "spring",
+        "(nj, 5)",
+        "N/m, N m/rad, s, -, m",
+        "stiffness of linear and angular rows, relaxation time (NaN: the period), beta, length of a distance",
+    ),
+    Field("effort", "(nj, 3)", "N, N m", "applied effort, dual to the joint's velocity"),
+    Field("gear", "(ng, 4)", "-", "joints, teeth; the second number of teeth is negative if internal"),
+    Field(
+        "motor",
+        "(nm, 14)",
+        "",
+        "kp, kd, q_d, v_d, u_0, effort and velocity limit; NaN: a function; of a ball q_d (4), v_d (3), u_0 (3)",
+    ),
+    Field("frame", "(nj, 9)", "-", "axes e in the world, like `axes`; this array and the next three are of the step"),
+    Field("displacement", "(nj, 3)", "m", "from the point of a to that of b, world"),
+    Field("rotation", "(nj, 9)", "-", "rotation of b from `relative`, world, row by row"),
+    Field("lever", "(nj, 2, 3)", "m", "from the origins of a and b to the point whose relative twist rows take, world"),
+    Field("scratch", "(13,)", "-", "a rotation row by row and its quaternion, while its rotation vector is found"),
+    Field("room", "(2,)", "-", "largest numbers of rows and of entries of their Jacobians in a step"),
+    Field("count", "(3,)", "-", "rows in the last step; status of `body_row_kernels`, and the item that failed"),
+)
+
 WORLD_FIELDS = tuple(field.name for field in WORLD_TABLE)
 CONTACT_FIELDS = tuple(field.name for field in CONTACT_TABLE)
 JOINT_ROW_FIELDS = tuple(field.name for field in JOINT_ROW_TABLE)
+BODY_ROW_FIELDS = tuple(field.name for field in BODY_ROW_TABLE)
 
 
 class _ArraysType(types.StructRef):
@@ -218,6 +252,11 @@ class JointRowType(_ArraysType):
     """Numba's type of :class:`JointRowRecord`."""
 
 
+@structref.register
+class BodyRowType(_ArraysType):
+    """Numba's type of :class:`BodyRowRecord`."""
+
+
 class WorldRecord(Record):
     """The arrays of a world, as kernels see them."""
 
@@ -230,9 +269,14 @@ class JointRowRecord(Record):
     """The arrays of joint laws and limits, as kernels see them."""
 
 
+class BodyRowRecord(Record):
+    """The arrays of joints between bodies, gears and motors, as kernels see them."""
+
+
 structref.define_proxy(WorldRecord, WorldType, list(WORLD_FIELDS))
 structref.define_proxy(ContactRecord, ContactType, list(CONTACT_FIELDS))
 structref.define_proxy(JointRowRecord, JointRowType, list(JOINT_ROW_FIELDS))
+structref.define_proxy(BodyRowRecord, BodyRowType, list(BODY_ROW_FIELDS))
 
 
 @njit(cache=True)
@@ -248,6 +292,11 @@ def _contact_record(arrays: tuple[np.ndarray, ...]) -> ContactRecord:
 @njit(cache=True)
 def _joint_row_record(arrays: tuple[np.ndarray, ...]) -> JointRowRecord:
     return JointRowRecord(*arrays)
+
+
+@njit(cache=True)
+def _body_row_record(arrays: tuple[np.ndarray, ...]) -> BodyRowRecord:
+    return BodyRowRecord(*arrays)
 
 
 class _Arrays:
@@ -303,3 +352,9 @@ class JointRowArrays(_Arrays):
     """The arrays of the rows of joint laws and limits; see `JOINT_ROW_TABLE`."""
 
     _fields, _new = JOINT_ROW_FIELDS, staticmethod(_joint_row_record)
+
+
+class BodyRowArrays(_Arrays):
+    """The arrays of joints between bodies, gears and motors; see `BODY_ROW_TABLE`."""
+
+    _fields, _new = BODY_ROW_FIELDS, staticmethod(_body_row_record)

@@ -21,17 +21,16 @@ therefore does not count revolutions and does not drift.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pinocchio as pin
 
+from convex_contact.model import body_joint_kernels as kernels
 from convex_contact.model.body import Vector, WorldError, vector
-from convex_contact.model.body_rows import frame_of, spring_rows, with_impulses
+from convex_contact.model.body_rows import BodyRowLists, frame_of
 from convex_contact.problem import checks
-from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.row_numbers import NEAR_RIGID, NEAR_RIGID_STIFFNESS
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ class BodyJoint:
     near_rigid: float = NEAR_RIGID
 
     def start(self, d: WorldDynamics) -> StartedJoint:
-        """Returns the function that makes the rows of each step, see `joints.Controller.start`."""
+        """Returns the joint in a simulation, whose rows compiled code makes; see `joints.Controller.start`."""
         return StartedJoint(self, d)
 
 
@@ -137,29 +136,28 @@ class StartedJoint:
         length = float(np.linalg.norm(joint.point_b - joint.point))
         self._length = length if joint.length is None else joint.length
 
-    def __call__(self, d: WorldDynamics) -> Constraint:
-        """Returns the rows of the coming step."""
-        joint, (e, displacement, rotation, twist) = self.joint, self._relative_pose(d)
-        if joint.kind == "distance":
-            error = np.array([float(np.linalg.norm(displacement)) - self._length])
-            difference = _direction(joint.name, displacement)[None] @ twist[:3]
-        else:
-            axis_b = rotation @ e[:, 2]  # the hinge's axis, fixed to b
-            linear, angular = e.T @ displacement, e.T @ np.cross(e[:, 2], axis_b)
-            if joint.kind != "hinge":
-                angular = e.T @ pin.log3(rotation)
-            kept = {"ball": (3, 0), "hinge": (3, 2), "slide": (2, 3), "weld": (3, 3)}[joint.kind]
-            error = np.concatenate([linear[: kept[0]], angular[: kept[1]]])
-            difference = np.vstack([e.T[: kept[0]] @ twist[:3], e.T[: kept[1]] @ twist[3:]])
-        rows = spring_rows(
-            difference,
-            error,
-            period=d.period,
-            stiffness=joint.stiffness,
-            relaxation_time=d.period if joint.relaxation_time is None else joint.relaxation_time,
-            near_rigid=joint.near_rigid,
+    def number(self, rows: BodyRowLists) -> int:
+        """Returns the number of the joint among those of the rows, to which it is added if it is new."""
+        joint = self.joint
+        tau = math.nan if joint.relaxation_time is None else joint.relaxation_time
+        return rows.joint(
+            joint,
+            body=(-1 if joint.a is None else joint.a, joint.b),
+            axes=self._axes,
+            point=(self._point_a, self._point_b),
+            at_a=False,
+            relative=self._relative,
+            spring=(joint.stiffness, joint.stiffness, tau, joint.near_rigid, self._length),
         )
-        return with_impulses(rows, self.rates(d), d.period * self.effort, d.period) if self.effort.any() else rows
+
+    def add_rows(self, rows: BodyRowLists) -> int:
+        """Adds the rows of the joint and of its effort; returns its number."""
+        kind, number = self.joint.kind, self.number(rows)
+        kept = {"ball": 3, "hinge": 5, "slide": 5, "weld": 6, "distance": 1}[kind]
+        code = {"ball": kernels.BALL, "hinge": kernels.HINGE, "slide": kernels.SLIDE, "weld": kernels.WELD,
+                "distance": kernels.DISTANCE}[kind]  # fmt: skip
+        rows.add_springs(code, number, kept + len(self.effort))
+        return number
 
     def _relative_pose(self, d: WorldDynamics) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Returns axes (3, 3), x_b - x_a, the rotation of b against a since the start, and the Jacobian of T."""
@@ -293,24 +291,27 @@ class Gear:
     teeth: tuple[int, int]
     internal: bool = False
 
-    def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
-        """Returns the function that makes the row of each step, see `joints.Controller.start`."""
-        first, second = self.first.start(d), self.second.start(d)
-        one, other = self.teeth[0], self.teeth[1] * (-1.0 if self.internal else 1.0)
+    def start(self, d: WorldDynamics) -> StartedGear:
+        """Returns the gear in a simulation, whose row compiled code makes; see `joints.Controller.start`."""
+        return StartedGear(self, d)
 
-        def make(d: WorldDynamics) -> Constraint:
-            (angle_1, rate_1), (angle_2, rate_2) = first.coordinate(d), second.coordinate(d)
-            phase = math.remainder(one * angle_1 + other * angle_2, 2.0 * math.pi)
-            return spring_rows(
-                (rate_1 + other / one * rate_2)[None],
-                np.array([phase / one]),
-                period=d.period,
-                stiffness=NEAR_RIGID_STIFFNESS,
-                relaxation_time=d.period,
-                near_rigid=NEAR_RIGID,
-            )
 
-        return make
+class StartedGear:
+    """A gear in a simulation.
+
+    Args:
+        gear: its description.
+        d: the world at the start.
+    """
+
+    def __init__(self, gear: Gear, d: WorldDynamics) -> None:
+        self._gear, self._joints = gear, (gear.first.start(d), gear.second.start(d))
+
+    def add_rows(self, rows: BodyRowLists) -> int:
+        """Adds the row of the gear; returns its number."""
+        first, second = (joint.number(rows) for joint in self._joints)
+        one, other = self._gear.teeth
+        return rows.add_gear(first, second, (one, -other if self._gear.internal else other))
 
 
 # Longer than others by its arguments and their documentation.

@@ -1,13 +1,15 @@
-"""Constraint rows between the poses and twists of two bodies."""
+"""Rows between the poses and twists of two bodies: their arrays for compiled code, and rows of one's own."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from convex_contact.model.arrays import BodyRowArrays, WorldArrays
+from convex_contact.model.body_joint_kernels import BALL_MOTOR, GEAR
+from convex_contact.model.body_row_kernels import TREES
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
 from haptic_files.moved_modules import renamed
 
@@ -63,21 +65,90 @@ def spring_rows(
     )
 
 
-def with_impulses(constraint: Constraint, rates: np.ndarray, impulse: np.ndarray, period: float) -> Constraint:
-    """Returns the rows of a constraint, followed by rows with given impulses.
+class BodyRowLists:
+    """Joints between bodies, gears and motors in the order of their rows, until their arrays are made.
 
-    Args:
-        constraint: the constraint.
-        rates: rows of the velocities on which the impulses act; the last column is the part that no tree moves,
-            shape (k, nv + 1).
-        impulse: impulses [N s or N m s], shape (k,).
-        period: dt [s].
+    A joint that a gear or a motor moves as well is there once.
     """
-    acts = (impulse != 0.0) & rates[:, :-1].any(axis=1)
-    k, rows = int(acts.sum()), constraint.rows(rates.shape[1] - 1, period)
-    zero, given = np.zeros(k), impulse[acts]
-    more = Rows(rates[acts, :-1], rates[acts, -1], zero, np.ones(k), zero, given, given)
-    return GivenRows(Rows(*(np.concatenate([getattr(rows, f.name), getattr(more, f.name)]) for f in fields(Rows))))
+
+    def __init__(self) -> None:
+        self._joints: list[dict[str, Any]] = []
+        self._numbers: dict[int, int] = {}
+        self._items: list[tuple[int, int, int, tuple[int, ...], int]] = []  # kind, number, joint, joints, rows
+        self._gears: list[tuple[int, int, int, int]] = []
+        self._motors = 0
+
+    def joint(self, described: object, **values: Any) -> int:
+        """Returns the number of a joint, which is added if it is new.
+
+        Args:
+            described: description of the joint, by which it is known again.
+            **values: row of each array of a joint in `arrays.BODY_ROW_TABLE`, by its name; not `effort`.
+        """
+        if id(described) not in self._numbers:
+            self._numbers[id(described)] = len(self._joints)
+            self._joints.append(values)
+        return self._numbers[id(described)]
+
+    def add_springs(self, kind: int, joint: int, rows: int) -> None:
+        """Adds the springs of a joint or a weld, and the applied effort of a joint.
+
+        Args:
+            kind: kind of `body_joint_kernels`.
+            joint: number of the joint.
+            rows: number of rows at most.
+        """
+        self._items.append((kind, 0, joint, (joint,), rows))
+
+    def add_gear(self, first: int, second: int, teeth: tuple[int, int]) -> int:
+        """Adds a gear between two hinges, by their numbers; the second number of teeth is negative if internal.
+
+        Returns:
+            Number of the gear.
+        """
+        self._items.append((GEAR, len(self._gears), first, (first, second), 1))
+        self._gears.append((first, second, *teeth))
+        return len(self._gears) - 1
+
+    def add_motor(self, kind: int, joint: int) -> int:
+        """Adds a motor of a kind of `body_joint_kernels` to a joint; returns the motor's number."""
+        self._items.append((kind, self._motors, joint, (joint,), 9 if kind == BALL_MOTOR else 3))
+        self._motors += 1
+        return self._motors - 1
+
+    def arrays(self, a: WorldArrays) -> BodyRowArrays:
+        """Returns the arrays for a world's kernels."""
+        joints = len(self._joints)
+        body = np.array([values["body"] for values in self._joints], dtype=np.int64).reshape(-1, 2)
+        tree, room = np.full((len(self._items), TREES), -1, dtype=np.int64), np.zeros(2, dtype=np.int64)
+        for item, (_, _, _, of, rows) in zip(tree, self._items, strict=True):
+            bodies = body[list(of)].ravel()
+            trees = np.unique(a.body_tree[bodies[bodies >= 0]])
+            trees = trees[trees >= 0]
+            item[: len(trees)] = trees
+            room += rows, rows * int((a.tree_v[trees + 1] - a.tree_v[trees]).sum())
+        columns = {"axes": 9, "relative": 9, "spring": 5}
+        return BodyRowArrays(
+            item=np.array([item[:3] for item in self._items], dtype=np.int64).reshape(-1, 3),
+            tree=tree,
+            body=body,
+            **{
+                name: np.array([np.ravel(values[name]) for values in self._joints], dtype=float).reshape(-1, count)
+                for name, count in columns.items()
+            },
+            point=np.array([values["point"] for values in self._joints], dtype=float).reshape(-1, 2, 3),
+            at_a=np.array([values["at_a"] for values in self._joints], dtype=np.int64),
+            effort=np.zeros((joints, 3)),
+            gear=np.array(self._gears, dtype=np.int64).reshape(-1, 4),
+            motor=np.full((self._motors, 14), math.nan),
+            frame=np.zeros((joints, 9)),
+            displacement=np.zeros((joints, 3)),
+            rotation=np.zeros((joints, 9)),
+            lever=np.zeros((joints, 2, 3)),
+            scratch=np.zeros(13),
+            room=room,
+            count=np.zeros(3, dtype=np.int64),
+        )
 
 
 __getattr__ = renamed(__name__, {"held_rows": "spring_rows"})

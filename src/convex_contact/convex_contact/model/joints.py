@@ -27,7 +27,6 @@ import numpy as np
 
 from convex_contact.model.tendons import TendonActuator, TendonLimit
 from convex_contact.problem import checks
-from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.row_numbers import controller_row, controller_slope, rigid_row, rigid_slope
 from haptic_files.moved_modules import renamed
 
@@ -198,31 +197,35 @@ class JointActuator:
     )  # fmt: skip
     #: attributes that may be functions of time
     TIMED: ClassVar[tuple[str, ...]] = ("target_position", "target_velocity", "feedforward", "effort_limit")
+    #: columns of the attributes in :meth:`share`
+    PLACES: ClassVar[dict[str, slice]] = {name: slice(k, k + 1) for k, name in enumerate(_NUMBERS)}
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (callable(value) and name in self.TIMED):
             value = self._checked(name, value)
         shared = self.__dict__.get("_shared")
-        if shared is not None and name == "velocity_limit" and value < self.velocity_limit == math.inf:
+        fixed = shared is not None and not shared[3]
+        if fixed and name == "velocity_limit" and value < self.velocity_limit == math.inf:
             raise ValueError("velocity_limit: expected inf, as when the simulator was made, got a limit")
         object.__setattr__(self, name, value)
         if shared is not None and name in self._NUMBERS:
             self._share(name, value)
 
-    def share(self, number: int, numbers: np.ndarray, timed: set[tuple[int, str]]) -> None:
+    def share(self, number: int, numbers: np.ndarray, timed: set[tuple[int, str]], *, limitable: bool = False) -> None:
         """Keeps gains, targets, feedforward and limits in an array (7,) as well.
 
         Args:
             number: number of the motor in its simulator.
             numbers: output, and kept up to date: the values; NaN for functions of time.
             timed: output, and kept up to date: the functions of time, by the motor's number and the attribute's name.
+            limitable: a velocity limit may be set later where there is none now.
         """
-        object.__setattr__(self, "_shared", (number, numbers, timed))
+        object.__setattr__(self, "_shared", (number, numbers, timed, limitable))
         for name in self._NUMBERS:
             self._share(name, getattr(self, name))
 
     def _share(self, name: str, value: Any) -> None:
-        number, numbers, timed = self.__dict__["_shared"]
+        number, numbers, timed, _ = self.__dict__["_shared"]
         numbers[self._NUMBERS.index(name)] = math.nan if callable(value) else value
         (timed.add if callable(value) else timed.discard)((number, name))
 
@@ -389,8 +392,12 @@ JointLaw = JointMotion | JointActuator | JointCoupler | JointFriction | TendonAc
 class Controller(Protocol):
     """Part of a world that makes rows for every step from its state."""
 
-    def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
-        """Returns a function that makes the rows of each step, after `WorldDynamics.prepare`; called at every reset."""
+    def start(self, d: WorldDynamics) -> Any:
+        """Returns a function that makes the rows of each step; called at every reset.
+
+        The function is called with the world after `WorldDynamics.prepare`, and returns a `Constraint`. Joints between
+        bodies, gears, welds and their motors return objects instead, whose rows compiled code makes (`body_rows`).
+        """
 
 
 __getattr__ = renamed(__name__, {"Steps": "StepFunction", "Weld": "convex_contact.model.weld:Weld"})

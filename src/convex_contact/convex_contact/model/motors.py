@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pinocchio as pin
 
+from convex_contact.model import body_joint_kernels as kernels
 from convex_contact.model.body import WorldError, vector
 from convex_contact.model.body_joints import WITH_AXIS, BodyJoint, body_joints
+from convex_contact.model.body_rows import BodyRowLists
 from convex_contact.model.joints import JointActuator
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
@@ -54,6 +56,11 @@ class AxesActuator:
         if not (callable(value) and name in self._COUNTS):
             value = self._checked(name, value)
         object.__setattr__(self, name, value)
+        if "_shared" in self.__dict__:
+            self._share(name, value)
+
+    def _share(self, name: str, value: Any) -> None:
+        """Keeps an attribute in an array as well; see :meth:`BallActuator.share`."""
 
     def _checked(self, name: str, value: Any) -> Any:
         return tuple(vector(value, self._COUNTS[name], name).tolist()) if name in self._COUNTS else value
@@ -112,6 +119,14 @@ class BallActuator(AxesActuator):
     velocity_limit: float = math.inf
 
     _COUNTS: ClassVar[dict[str, int]] = {"target_position": 4, "target_velocity": 3, "feedforward": 3}
+    #: attributes that may be functions of time
+    TIMED: ClassVar[tuple[str, ...]] = tuple(_COUNTS)
+    #: columns of the attributes in :meth:`share`
+    PLACES: ClassVar[dict[str, slice]] = {
+        "proportional_gain": slice(0, 1), "derivative_gain": slice(1, 2), "target_position": slice(2, 6),
+        "target_velocity": slice(6, 9), "feedforward": slice(9, 12), "effort_limit": slice(12, 13),
+        "velocity_limit": slice(13, 14),
+    }  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.proportional_gain + self.derivative_gain == 0.0:
@@ -126,6 +141,18 @@ class BallActuator(AxesActuator):
         if name == "target_position":
             checks.quaternion_length(name, found, error=WorldError)
         return found
+
+    def share(self, number: int, numbers: np.ndarray, timed: set[tuple[int, str]], *, limitable: bool = True) -> None:
+        """Keeps gains, targets, feedforward and limits in an array (14,) as well; see `JointActuator.share`."""
+        object.__setattr__(self, "_shared", (number, numbers, timed))
+        for name in self.PLACES:
+            self._share(name, getattr(self, name))
+
+    def _share(self, name: str, value: Any) -> None:
+        if name in self.PLACES:
+            number, numbers, timed = self.__dict__["_shared"]
+            numbers[self.PLACES[name]] = math.nan if callable(value) else value
+            (timed.add if callable(value) else timed.discard)((number, name))
 
     def numbers(self, rotation: np.ndarray, time: float, period: float) -> np.ndarray:
         """Returns numbers b, v^, R, beta, lower, upper of the three rows in a step (6, 3).
@@ -254,49 +281,60 @@ class Motor:
     law: MotorLaw
     joint: BodyJoint | None = None
 
-    def start(self, d: WorldDynamics) -> StartedMotor:
-        """Returns the function that makes the rows of each step, see `joints.Controller.start`."""
-        return StartedMotor(self, d)
+    def start(self, d: WorldDynamics) -> StartedMotor | StartedTreeMotor:
+        """Returns the motor in a simulation; see `joints.Controller.start`."""
+        return StartedTreeMotor(self) if self.joint is None else StartedMotor(self, self.joint, d)
 
 
 class StartedMotor:
-    """A motor in a simulation.
+    """A motor of a joint between bodies in a simulation, whose rows compiled code makes.
 
     Args:
         motor: its description.
+        joint: its joint.
         d: the world at the start.
 
     Attributes:
         law: a copy of the motor's controller, whose targets and gains can be set.
     """
 
-    def __init__(self, motor: Motor, d: WorldDynamics) -> None:
+    law: JointActuator | BallActuator
+
+    def __init__(self, motor: Motor, joint: BodyJoint, d: WorldDynamics) -> None:
+        assert not isinstance(motor.law, PlanarActuator)
         self.law = copy(motor.law)
-        self._started = None if motor.joint is None else motor.joint.start(d)
+        self._joint = joint.start(d)
+
+    def add_rows(self, rows: BodyRowLists) -> int:
+        """Adds the rows of the motor; returns its number among the motors."""
+        kinds = {"hinge": kernels.HINGE_MOTOR, "slide": kernels.SLIDE_MOTOR, "ball": kernels.BALL_MOTOR}
+        return rows.add_motor(kinds[self._joint.joint.kind], self._joint.number(rows))
+
+
+class StartedTreeMotor:
+    """A motor of a ball or planar joint of a tree in a simulation; called in each step, it makes its rows.
+
+    Args:
+        motor: its description.
+
+    Attributes:
+        law: a copy of the motor's controller, whose targets and gains can be set.
+    """
+
+    law: BallActuator | PlanarActuator
+
+    def __init__(self, motor: Motor) -> None:
+        assert not isinstance(motor.law, JointActuator)
+        self.law = copy(motor.law)
 
     def __call__(self, d: WorldDynamics) -> Constraint:
         """Returns the rows of the coming step."""
-        rates, numbers = self._rows(d)
-        limits = np.broadcast_to(self.law.velocity_limit, len(rates))
-        # mechanisms in a plane do not rotate about all axes
-        acts = rates[:, :-1].any(axis=1) & np.isfinite(numbers[:, 2])
-        return GivenRows(_rows(rates[acts], numbers[acts], limits[acts], d.period))
-
-    def _rows(self, d: WorldDynamics) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the rates (k, nv + 1) and the numbers (k, 6) of the controllers."""
         law = self.law
-        if isinstance(law, BallActuator):
-            rotation, rates = _tree_ball(law, d) if self._started is None else self._started.ball(d)
-            return rates, law.numbers(rotation, d.time, d.period).T
-        if isinstance(law, PlanarActuator):
-            pose, rates = _tree_planar(law, d)
-            return rates, law.numbers(pose, d.time, d.period).T
-        assert self._started is not None
-        position, rate = self._started.coordinate(d)
-        if self._started.joint.kind == "hinge":  # the shorter way to the target
-            target = law.at("target_position", d.time)
-            position = target - math.remainder(target - position, math.tau)
-        return rate[None], np.array(law.numbers([position], d.time, d.period))[None]
+        position, rates = _tree_ball(law, d) if isinstance(law, BallActuator) else _tree_planar(law, d)
+        numbers = law.numbers(position, d.time, d.period).T
+        limits = np.broadcast_to(law.velocity_limit, len(rates))
+        acts = np.isfinite(numbers[:, 2])
+        return GivenRows(_rows(rates[acts], numbers[acts], limits[acts], d.period))
 
 
 def _rows(rates: np.ndarray, numbers: np.ndarray, limits: np.ndarray, period: float) -> Rows:
@@ -346,7 +384,7 @@ def _tree_planar(law: PlanarActuator, d: WorldDynamics) -> tuple[np.ndarray, np.
 
 def motor_laws(controllers: Iterable[Any]) -> list[MotorLaw]:
     """Returns the laws of the motors among the controllers of a simulation."""
-    return [controller.law for controller in controllers if isinstance(controller, StartedMotor)]
+    return [controller.law for controller in controllers if isinstance(controller, StartedMotor | StartedTreeMotor)]
 
 
 def add_motor(world: World, tree: int | None, name: str, values: dict[str, Any]) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pinocchio as pin
 
-from convex_contact.model.body_rows import frame_of, spring_rows
+from convex_contact.model.body_joint_kernels import SPRINGS
+from convex_contact.model.body_rows import BodyRowLists, frame_of
 from convex_contact.problem import checks
-from convex_contact.problem.constraints import Constraint
 
 if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import WorldDynamics
@@ -75,34 +74,41 @@ class Weld:
                     checks.quaternion_length(name, numbers)
                 object.__setattr__(self, name, tuple(numbers.tolist()))
 
-    def start(self, d: WorldDynamics) -> Callable[[WorldDynamics], Constraint]:
-        """Returns a function that makes the rows of each step, see `joints.Controller.start`."""
-        R, p, _ = frame_of(d, self.a)
-        Q, q, _ = frame_of(d, self.b)
-        lever = np.zeros(3) if self.point is None else np.array(self.point) - d.world.bodies[self.b].center
-        position, orientation = R.T @ (q + Q @ lever - p), R.T @ Q
-        if self.position is not None:
-            position = np.array(self.position) - d.world.bodies[self.a].center
-        if self.orientation is not None:
-            orientation = pin.Quaternion(np.array(self.orientation)).normalized().matrix()
-        rows = 6 if self.rotational_stiffness else 3
+    def start(self, d: WorldDynamics) -> StartedWeld:
+        """Returns the weld in a simulation, whose rows compiled code makes; see `joints.Controller.start`."""
+        return StartedWeld(self, d)
 
-        def make(d: WorldDynamics) -> Constraint:
-            R, p, J = frame_of(d, self.a)
-            Q, q, K = frame_of(d, self.b)
-            there, here = R @ position, Q @ lever
-            error = np.concatenate([q + here - p - there, pin.log3(Q @ (R @ orientation).T)])
-            J[:3] -= pin.skew(there) @ J[3:]  # at the target of b's point, fixed to a
-            K[:3] -= pin.skew(here) @ K[3:]
-            difference = (K - J)[:rows]
-            gain = np.repeat([self.stiffness, self.rotational_stiffness], 3)[:rows]
-            return spring_rows(
-                difference,
-                error[:rows],
-                period=d.period,
-                stiffness=gain,
-                relaxation_time=self.relaxation_time,
-                near_rigid=self.near_rigid,
-            )
 
-        return make
+class StartedWeld:
+    """A weld in a simulation, with the pose that it keeps.
+
+    Args:
+        weld: its description.
+        d: the world at the start.
+    """
+
+    def __init__(self, weld: Weld, d: WorldDynamics) -> None:
+        self._weld = weld
+        R, p, _ = frame_of(d, weld.a)
+        Q, q, _ = frame_of(d, weld.b)
+        self._lever = np.zeros(3) if weld.point is None else np.array(weld.point) - d.world.bodies[weld.b].center
+        self._position, self._orientation = R.T @ (q + Q @ self._lever - p), R.T @ Q
+        if weld.position is not None:
+            self._position = np.array(weld.position) - d.world.bodies[weld.a].center
+        if weld.orientation is not None:
+            self._orientation = pin.Quaternion(np.array(weld.orientation)).normalized().matrix()
+
+    def add_rows(self, rows: BodyRowLists) -> int:
+        """Adds the rows of the weld; returns the number of its joint."""
+        weld = self._weld
+        number = rows.joint(
+            weld,
+            body=(weld.a, weld.b),
+            axes=np.eye(3),
+            point=(self._position, self._lever),
+            at_a=True,
+            relative=self._orientation,
+            spring=(weld.stiffness, weld.rotational_stiffness, weld.relaxation_time, weld.near_rigid, 0.0),
+        )
+        rows.add_springs(SPRINGS, number, 6 if weld.rotational_stiffness else 3)
+        return number

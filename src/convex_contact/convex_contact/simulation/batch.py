@@ -19,10 +19,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from convex_contact.model.world import World
 from convex_contact.problem.errors import ContactError
 from convex_contact.simulation.simulator import Simulator
+from convex_contact.simulation.trajectories import StateTrajectory, trajectory
 
 Result = TypeVar("Result")
 
@@ -123,6 +125,24 @@ class Batch:
             BatchError: a step failed, or steps of constant length do not add up to the duration.
         """
         self.run(lambda one: one.advance(duration))
+
+    def trajectories(self, steps: int, forces: Sequence[ArrayLike] | np.ndarray | None = None) -> list[StateTrajectory]:
+        """Makes steps with each simulator and returns its states, see :func:`~convex_contact.trajectory`.
+
+        Args:
+            steps: number of steps.
+            forces: generalised forces of each step in each simulator beside its own, shape (m, steps, nv).
+
+        Raises:
+            ValueError: there are not as many forces as simulators.
+            BatchError: a step failed, or a number or shape is wrong.
+        """
+        if forces is None:
+            return self.run(lambda one: trajectory(one, steps))
+        if len(forces) != len(self):
+            raise ValueError(f"forces: expected those of {len(self)} simulators, got {len(forces)}")
+        given = dict(zip(map(id, self._simulators), forces, strict=True))
+        return self.run(lambda one: trajectory(one, steps, given[id(one)]))
 
     def body_states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Returns positions (m, n, 3), quaternions (m, n, 4), velocities and angular velocities (m, n, 3) of bodies.

@@ -11,6 +11,7 @@ from numba import njit
 from convex_contact.model.arrays import WorldRecord
 from convex_contact.model.bodies import write_pose, write_quaternion
 from convex_contact.model.deformable import DeformableTree
+from convex_contact.model.tree_kernels import place_links
 
 if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import WorldDynamics
@@ -64,6 +65,22 @@ def _read_posed(
         _write_row(pose, twist, centers[k], b, position, velocity, angular_velocity)
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def _read_states(
+    w: WorldRecord, q: np.ndarray, v: np.ndarray, free: np.ndarray, free_centers: np.ndarray, posed: np.ndarray,
+    centers: np.ndarray, position: np.ndarray, orientation: np.ndarray, velocity: np.ndarray,
+    angular_velocity: np.ndarray,
+) -> None:  # fmt: skip
+    """Writes the rows of free bodies and links in each of several states (n, nq), (n, nv); ends with the last one."""
+    for k in range(len(q)):
+        w.q[:], w.v[:] = q[k], v[k]
+        _read_free_bodies(w, free, free_centers, position[k], orientation[k], velocity[k], angular_velocity[k])
+        for tree in range(len(w.joint_start) - 1):
+            if w.joint_start[tree] < w.joint_start[tree + 1]:
+                place_links(w, tree)
+        _read_posed(w, posed, centers, position[k], orientation[k], velocity[k], angular_velocity[k])
+
+
 class BodyTable:
     """Positions, orientations and velocities of all bodies, in the order of the world, read at once.
 
@@ -114,3 +131,19 @@ class BodyTable:
             self.position[numbers] = tree.model.positions(a.q[a.tree_q[t] : a.tree_q[t + 1]])[tree.model.contact]
             self.velocity[numbers] = a.v[a.tree_v[t + 1] - 3 * count : a.tree_v[t + 1]].reshape(count, 3)
         return self
+
+    def read_states(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Returns the columns of the table in several states, in a world whose trees have kernels.
+
+        Args:
+            q: coordinates (n, nq), the last ones the present ones.
+            v: velocities (n, nv), likewise.
+
+        Returns:
+            Positions (n, nb, 3), quaternions (n, nb, 4), velocities and angular velocities (n, nb, 3).
+        """
+        columns = (self.position, self.orientation, self.velocity, self.angular_velocity)
+        out = tuple(np.repeat(column[None], len(q), axis=0) for column in columns)
+        record = self._dynamics.arrays.record
+        _read_states(record, q, v, self._free, self._free_centers, self._posed, self._centers, *out)
+        return out

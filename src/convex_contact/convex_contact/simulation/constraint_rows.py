@@ -1,4 +1,4 @@
-"""Rows of constraints for one step, in the form of `compiled_step.load_rows`.
+"""Rows of constraints for one step, in the form of `step_inputs.load_rows`.
 
 The cliques of the solver are the world's trees; parameters are b, v^, R, beta, lower, upper.
 """
@@ -6,20 +6,21 @@ The cliques of the solver are the world's trees; parameters are b, v^, R, beta, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from convex_contact.problem.constraints import ROW_FIELDS, Constraint, checked_rows
+from convex_contact.problem.constraints import ROW_FIELDS, Constraint, GivenRows, Rows, checked_rows
 from convex_contact.simulation.dynamics import WorldDynamics
-from convex_contact.solver.workspace import TermInputs
+from convex_contact.solver.workspace import TermInputs, inputs
 
 NO_ROWS = TermInputs(
     np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0), np.zeros((0, 6))
 )  # fmt: skip
 
 
-def flat_rows(d: WorldDynamics, constraints: Sequence[Constraint]) -> TermInputs | None:
-    """Returns the rows of constraints; None if there are none.
+def flat_rows(d: WorldDynamics, constraints: Sequence[Constraint]) -> TermInputs:
+    """Returns the rows of constraints.
 
     Raises:
         ValueError: a row couples more than two trees, or has another number of columns than there are velocities.
@@ -41,11 +42,30 @@ def flat_rows(d: WorldDynamics, constraints: Sequence[Constraint]) -> TermInputs
             ends.append(sum(len(e) for e in entries))
             parameters.append([getattr(rows, name)[i] for name in ROW_FIELDS])
     if not a:
-        return None
+        return NO_ROWS
     return TermInputs(np.array(a), np.array(b), np.array(ends), np.concatenate(entries), np.array(parameters))
 
 
 def joined_rows(first: TermInputs, second: TermInputs) -> TermInputs:
     """Joins two lists of rows."""
+    if not len(first.a) or not len(second.a):
+        return first if len(first.a) else second
     shifted = second._replace(start=first.start[-1] + second.start[1:])
     return TermInputs(*(np.concatenate(pair) for pair in zip(first, shifted, strict=True)))
+
+
+def dense_rows(d: WorldDynamics, rows: TermInputs, first: int, count: int) -> Rows:
+    """Returns some rows, from number `first` on, with the velocities of the whole world as columns."""
+    jacobian, tree_v = np.zeros((count, d.nv)), d.arrays.tree_v
+    for row, k in zip(jacobian, range(first, first + count), strict=True):
+        at = rows.start[k]
+        for tree in (rows.a[k], rows.b[k]):
+            if tree >= 0:
+                i, j = tree_v[tree], tree_v[tree + 1]
+                row[i:j], at = rows.J[at : at + j - i], at + j - i
+    return Rows(jacobian, *rows.parameters[first : first + count].T.copy())
+
+
+def constraints_of(d: WorldDynamics, workspace: Any, first: int, count: int) -> list[Constraint]:
+    """Returns some rows of the last step, from number `first` on, as a constraint of the dense problem."""
+    return [GivenRows(dense_rows(d, inputs(workspace).rows, first, count))] if count else []

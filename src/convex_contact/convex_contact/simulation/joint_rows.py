@@ -151,7 +151,7 @@ class JointRows:
         return self.arrays.parameters, self.arrays.idle, self.arrays.idle_count
 
     def flat(self, d: WorldDynamics, *, everything: bool = False) -> TermInputs:
-        """Returns the rows of the coming step for `compiled_step.load_rows`, after `WorldDynamics.prepare`.
+        """Returns the rows of the coming step for `step_inputs.load_rows`, after `WorldDynamics.prepare`.
 
         Args:
             d: the world in motion.
@@ -165,7 +165,7 @@ class JointRows:
             motors = motors.copy()
             for entry, (_, motor, _) in zip(motors, self._motors, strict=True):
                 entry[3:7] = [motor.at(name, time) for name in motor.TIMED]
-        m = choose_rows(d.arrays.record, self.record, motors, d.period, everything, chosen)
+        m = choose_rows(d.arrays.record, self.record, motors, d.period, everything, chosen, 0)
         n = chosen.start[m]
         return TermInputs(chosen.a[:m], chosen.b[:m], chosen.start[: m + 1], chosen.J[:n], chosen.parameters[:m])
 
@@ -184,8 +184,9 @@ class JointRows:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def choose_rows(
-    w: WorldRecord, rows: JointRowRecord, motors: np.ndarray, period: float, everything: bool, chosen: TermInputs
-) -> int:
+    w: WorldRecord, rows: JointRowRecord, motors: np.ndarray, period: float, everything: bool, chosen: TermInputs,
+    m: int,
+) -> int:  # fmt: skip
     """Writes the rows of laws and of the limits that may act in a step; the other limits go to `idle`.
 
     A limit acts if its row's velocity s is below the row's target: v^ = -g/(2 dt) of the gap g to a bound, or the
@@ -197,10 +198,11 @@ def choose_rows(
         motors: like `rows.motor`, without functions of time.
         period: dt [s].
         everything: include all limits of position and speed.
-        chosen: output, the rows; at least as long as these.
+        chosen: output, the rows from number m on; with room for all of them.
+        m: number of rows before them.
 
     Returns:
-        Number of rows.
+        Number of rows, with those before them.
     """
     a, b, start, J, parameters, optional, idle = (
         rows.tree, rows.second_tree, rows.start, rows.J, rows.parameters, rows.optional, rows.idle
@@ -208,8 +210,9 @@ def choose_rows(
     write_joint_numbers(w.q, period, motors, rows.motor_row, rows.speed, rows.bound, parameters)
     v, v_star = w.v, w.v_star
     numbers, entries, ends = chosen.parameters, chosen.J, chosen.start
-    m, n, left = 0, _U(0), 0
-    ends[0] = 0
+    if m == 0:
+        ends[0] = 0
+    n, left = _U(ends[m]), 0
     for i in range(len(a)):
         k, sign = int(optional[i, 0]), optional[i, 1]
         if k >= 0 and not everything:

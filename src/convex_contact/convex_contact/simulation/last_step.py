@@ -14,6 +14,7 @@ from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.normal_laws import NormalLaw
 from convex_contact.problem.problem import ContactProblem
 from convex_contact.problem.reference import DenseProblem
+from convex_contact.simulation.body_joint_rows import BodyRows
 from convex_contact.simulation.dynamics import WorldDynamics
 from convex_contact.simulation.joint_rows import JointRows
 from convex_contact.simulation.reports import (
@@ -47,6 +48,7 @@ class LastStep:
     _tangential: tuple[float, float]
     _elastoplastic: bool
     _workspace: Any
+    _body_rows: BodyRows
     _joint_rows: JointRows
     _own: list[Constraint]
     _own_count: int
@@ -137,12 +139,13 @@ class LastStep:
     @property
     def _given(self) -> int:
         """Number of rows in the last step before those of torsional friction."""
-        return self._own_count + len(self._joint_rows) - len(self._joint_rows.idle)
+        return self._body_rows.count + self._own_count + len(self._joint_rows) - len(self._joint_rows.idle)
 
     @property
     def _constraints(self) -> list[Constraint]:
         """Constraints of the last step."""
-        return self._own + self._joint_rows.constraints()
+        between = self._body_rows.constraints(self.dynamics, self._workspace)
+        return between + self._own + self._joint_rows.constraints()
 
     @property
     def solution(self) -> Solution:

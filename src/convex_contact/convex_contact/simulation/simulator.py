@@ -29,9 +29,10 @@ from convex_contact.problem.approximations import approximation_named
 from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.normal_laws import LinearLaw, NormalLaw
 from convex_contact.simulation.body_joint_handle import find_joint, started_joints
+from convex_contact.simulation.body_joint_rows import BodyRows
 from convex_contact.simulation.body_placement import set_body_state
 from convex_contact.simulation.body_table import BodyTable
-from convex_contact.simulation.compiled_step import StepRecords, load_rows
+from convex_contact.simulation.compiled_step import StepRecords
 from convex_contact.simulation.constraint_rows import NO_ROWS, flat_rows, joined_rows
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.dynamics import BodyState, WorldDynamics
@@ -42,6 +43,7 @@ from convex_contact.simulation.reports import ContactReport as ContactReport
 from convex_contact.simulation.reports import StepStatistics as StepStatistics
 from convex_contact.simulation.simulator_state import SimulatorState
 from convex_contact.simulation.step_control import FIRST, StepControl
+from convex_contact.simulation.step_inputs import load_rows
 from convex_contact.solver.options import SolverOptions
 from convex_contact.solver.workspace import TermInputs, configure, forget, inputs, new_workspace
 
@@ -369,8 +371,9 @@ class Simulator(LastStep):
 
     def _is_whole(self) -> bool:
         """Returns whether compiled code alone can make a step, without Python."""
-        others = self.springs or self.couplings or self._controllers or self.constraints or self._own
-        return not others and self.dynamics.compiled and self._joint_rows.compiled
+        others = self.springs or self.couplings or self.constraints or self._own
+        rows = self._joint_rows.compiled and self._body_rows.compiled
+        return not others and rows and self.dynamics.compiled
 
     def make_step(self) -> None:
         """Makes one step of length :attr:`period`; like :meth:`step` without an accuracy."""
@@ -378,14 +381,18 @@ class Simulator(LastStep):
 
     def _make_steps(self, count: int) -> None:
         if self._is_whole():
-            before, parts = self.time, (self._joint_rows.record, self._workspace, self.approximation)
-            try:
-                self._records.advance(self.dynamics, *parts, count)
-            finally:
-                self._solved = self._solved or self.time != before
+            self._advance(count)
             return
         for _ in range(count):
             self._make_interpreted_step()
+
+    def _advance(self, count: int, run: Callable[..., tuple[int, int]] | None = None) -> None:
+        """Makes whole steps, see :meth:`StepRecords.advance`."""
+        before, parts = self.time, (self._joint_rows.record, self._workspace, self.approximation)
+        try:
+            self._records.advance(self.dynamics, self._body_rows, *parts, count, run)
+        finally:
+            self._solved = self._solved or self.time != before
 
     def _make_interpreted_step(self) -> None:
         """Makes a step with Python's work before and after the compiled call."""
@@ -394,9 +401,9 @@ class Simulator(LastStep):
         d.prepare()
         for coupling in pulling:
             coupling.add(self.period)
-        own = self._own_rows()
+        own = joined_rows(self._body_rows.flat(d), self._own_rows())
         parts = self._joint_rows.record, self._workspace, self.approximation
-        self._records.make_step(d, *parts, lambda everything: self._load(own, everything))
+        self._records.make_step(d, self._body_rows, *parts, lambda everything: self._load(own, everything))
         d.move_others()
         for coupling in pulling:
             coupling.finish(self.period)
@@ -408,24 +415,23 @@ class Simulator(LastStep):
         if self.world.controllers:
             self.dynamics.prepare()  # controllers may read poses
         self._controllers = [controller.start(self.dynamics) for controller in self.world.controllers]
+        self._body_rows = BodyRows(self.dynamics, self._controllers)
 
-    def _own_rows(self) -> TermInputs | None:
-        """Returns the rows of controllers and constraints in the coming step; None without any.
+    def _own_rows(self) -> TermInputs:
+        """Returns the rows in the coming step that controllers and constraints make by Python.
 
         Raises:
             ValueError: a row couples more than two trees.
         """
-        if not (self.constraints or self._own or self._controllers):
-            return None
-        self._own = [make(self.dynamics) for make in (*self._controllers, *self.constraints)]
-        return flat_rows(self.dynamics, self._own)
+        self._own = [make(self.dynamics) for make in (*self._body_rows.others, *self.constraints)]
+        rows = flat_rows(self.dynamics, self._own)
+        self._own_count = len(rows.a)
+        return rows
 
-    def _load(self, own: TermInputs | None, everything: bool) -> int:
+    def _load(self, own: TermInputs, everything: bool) -> int:
         """Loads the rows of a step, with all joint limits or with those that may act; returns their number."""
         rows = self._joint_rows.flat(self.dynamics, everything=everything) if len(self._joint_rows) else NO_ROWS
-        if own is not None:
-            rows = joined_rows(own, rows)
-        self._own_count = 0 if own is None else len(own.a)
+        rows = joined_rows(own, rows)
         if len(rows.a):
             load_rows(self._workspace, rows)
         return len(rows.a)

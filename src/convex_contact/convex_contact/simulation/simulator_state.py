@@ -28,7 +28,8 @@ class StepNumbers:
     def __init__(self, simulator: Simulator) -> None:
         self._time, self._period = simulator.dynamics.time, simulator.dynamics.period
         self._flags, self._own = (simulator._own_count, simulator._solved), simulator._own
-        self._rows, self._pulling = simulator._joint_rows.copies(), list(simulator.couplings)
+        self._rows, self._between = simulator._joint_rows.copies(), simulator._body_rows.copies()
+        self._pulling = list(simulator.couplings)
         self._couplings = [coupling.copies() for coupling in (*simulator.springs, *self._pulling)]
 
     def give_back(self, simulator: Simulator) -> None:
@@ -38,6 +39,7 @@ class StepNumbers:
         simulator._own_count, simulator._solved = self._flags
         simulator._own = self._own
         simulator._joint_rows.restore(self._rows)
+        simulator._body_rows.restore(self._between)
         simulator.couplings[:] = self._pulling
         for coupling, values in zip((*simulator.springs, *self._pulling), self._couplings, strict=True):
             coupling.restore(values)

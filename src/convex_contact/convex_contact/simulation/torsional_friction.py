@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from convex_contact.model.arrays import ContactRecord, WorldRecord
-from convex_contact.problem.constraints import Constraint, GivenRows, Rows
+from convex_contact.problem.constraints import Constraint
 from convex_contact.problem.contact_kernels import (
     ROW_BIAS,
     ROW_COMPLIANCE,
@@ -28,8 +28,9 @@ from convex_contact.problem.contact_kernels import (
     SAP,
 )
 from convex_contact.problem.normal_law_kernels import normal_force
+from convex_contact.simulation.constraint_rows import constraints_of
 from convex_contact.simulation.dynamics import WorldDynamics
-from convex_contact.solver.workspace import inputs, outputs
+from convex_contact.solver.workspace import outputs
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -139,14 +140,4 @@ def torsional_impulses(d: WorldDynamics, workspace: Any, first: int) -> np.ndarr
 
 def torsional_constraints(d: WorldDynamics, workspace: Any, first: int) -> list[Constraint]:
     """Returns the rows of the last step, which begin at number `first`, as a constraint of the dense problem."""
-    count, rows, tree_v = int(_torsional_contacts(d).sum()), inputs(workspace).rows, d.arrays.tree_v
-    if not count:
-        return []
-    jacobian = np.zeros((count, d.nv))
-    for row, k in zip(jacobian, range(first, first + count), strict=True):
-        at = rows.start[k]
-        for tree in (rows.a[k], rows.b[k]):
-            if tree >= 0:
-                i, j = tree_v[tree], tree_v[tree + 1]
-                row[i:j], at = rows.J[at : at + j - i], at + j - i
-    return [GivenRows(Rows(jacobian, *rows.parameters[first : first + count].T))]
+    return constraints_of(d, workspace, first, int(_torsional_contacts(d).sum()))
