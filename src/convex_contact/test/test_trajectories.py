@@ -69,7 +69,8 @@ def test_trajectory_has_the_bits_of_single_steps(
     for column, expected in zip(found, single_steps(one, 60, forces), strict=True):
         np.testing.assert_array_equal(column, np.array(expected))
     assert not many.dynamics.arrays.effort.any() and not many.dynamics.arrays.body_wrench.any()
-    assert many.time == one.time and np.ptp(found.position[:, 1]) == 0.0 and np.ptp(found.position[:, 2]) > 0.01
+    moved = np.ptp(found.position, axis=0).max(axis=1)
+    assert many.time == one.time and moved[1] == 0.0 and moved[2] > 0.01
     np.testing.assert_array_equal(many.contacts.impulse, one.contacts.impulse)
 
 
