@@ -52,6 +52,7 @@ void DeviceController::read_parameters()
   recorded_ = parameter<bool>("recorded");
   display_rate_ = parameter<double>("display_rate");
   activation_timeout_ = parameter<double>("activation_timeout");
+  answer_timeout_ = parameter<double>("answer_timeout");
   const auto watchdog = parameter<std::int64_t>("watchdog_periods");
   ticks_ = parameter<std::int64_t>("ticks");
   follows_ = kind == "admittance";
@@ -67,6 +68,7 @@ void DeviceController::read_parameters()
   require(watchdog >= 1, "watchdog_periods: expected 1 or more, got " + std::to_string(watchdog));
   require(ticks_ >= 0, "ticks: expected 0 or more, got " + std::to_string(ticks_));
   require(display_rate_ > 0.0 && std::isfinite(display_rate_), "display_rate: expected above 0");
+  require(answer_timeout_ > 0.0 && std::isfinite(answer_timeout_), "answer_timeout: expected above 0");
   detail_.clear();
   for (const auto & entry : parameter<std::vector<std::string>>("detail")) {
     const auto end = entry.find('=');

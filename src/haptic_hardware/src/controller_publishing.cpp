@@ -2,45 +2,21 @@
 //
 // The controller's publishing thread: the start of the loop, states, displays, events and diagnostics.
 
-#include <pthread.h>
-#include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <initializer_list>
 #include <set>
 
 #include "haptic_hardware/device_controller.hpp"
+#include "haptic_hardware/thread_scheduling.hpp"
 
 namespace haptic_hardware
 {
 namespace
 {
-
-constexpr int thread_priority = 20;  // below the loop's, and that of the rendering nodes
-
-/// Puts threads under SCHED_FIFO through which ticks and answers pass: the given ones, and those of Fast DDS.
-/// Its threads that repeat messages for a reader without room keep their priority, as in
-/// haptic_core.process.raise_priority.
-bool raise_priority(std::initializer_list<pthread_t> own)
-{
-  bool raised = true;
-  sched_param parameters{};
-  parameters.sched_priority = thread_priority;
-  for (const auto thread : own) {raised &= pthread_setschedparam(thread, SCHED_FIFO, &parameters) == 0;}
-  for (const auto & entry : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::string name;
-    std::ifstream(entry.path() / "comm") >> name;
-    if (name.rfind("dds.", 0) != 0 || name.rfind("dds.asyn", 0) == 0) {continue;}
-    const auto thread = static_cast<pid_t>(std::stol(entry.path().filename().string()));
-    if (sched_getscheduler(thread) == SCHED_OTHER) {raised &= sched_setscheduler(thread, SCHED_FIFO, &parameters) == 0;}
-  }
-  return raised;
-}
 
 template<class Vector>
 void set_vector(Vector & vector, const double * x)
@@ -76,8 +52,20 @@ void DeviceController::start_threads()
   stopping_ = false;
   executor_ = std::make_unique<rclcpp::executors::SingleThreadedExecutor>();
   executor_->add_callback_group(group_, get_node()->get_node_base_interface());
-  callback_thread_ = std::thread([this] {executor_->spin();});
-  publishing_thread_ = std::thread([this] {publish_samples();});
+  callbacks_end_ = std::promise<void>();
+  std::promise<pid_t> id;
+  callback_thread_id_ = id.get_future();
+  callback_thread_ = std::thread(
+    [this, end = callbacks_end_.get_future().share(), id = std::move(id)]() mutable {
+      schedule_ordinary();
+      id.set_value(gettid());
+      executor_->spin_until_future_complete(end);
+    });
+  publishing_thread_ = std::thread(
+    [this] {
+      schedule_ordinary();
+      publish_samples();
+    });
 }
 
 void DeviceController::stop_threads()
@@ -86,15 +74,18 @@ void DeviceController::stop_threads()
   stopping_ = true;
   sem_post(&wake_);
   publishing_thread_.join();
+  callbacks_end_.set_value();  // remembered, also if the thread does not spin yet: then a cancel alone is lost
   executor_->cancel();
   callback_thread_.join();
   executor_.reset();
+  ready_ = false;
 }
 
 void DeviceController::publish_samples()
 {
   const auto start = std::chrono::steady_clock::now();
   auto diagnosed = start;
+  const pid_t callback_thread = callback_thread_id_.get();
   auto sample = std::make_unique<Sample>();
   while (!stopping_) {
     timespec until;
@@ -103,23 +94,36 @@ void DeviceController::publish_samples()
     until.tv_sec += until.tv_nsec / 1'000'000'000;
     until.tv_nsec %= 1'000'000'000;
     sem_clockwait(&wake_, CLOCK_MONOTONIC, &until);
-    if (!ready_ && !ended_) {wait_for_sources(start);}
-    while (samples_->pop(*sample)) {
-      if (sample->over) {
-        finish(true);
-      } else {
-        publish(*sample);
-      }
-    }
+    if (!ready_ && !ended_) {wait_for_sources(start, callback_thread);}
+    publish_waiting(*sample);
     const auto now = std::chrono::steady_clock::now();
     if (now - diagnosed >= std::chrono::seconds(1)) {
       diagnose(std::chrono::duration<double>(now - diagnosed).count());
       diagnosed = now;
     }
   }
+  publish_waiting(*sample);
 }
 
-void DeviceController::wait_for_sources(std::chrono::steady_clock::time_point start)
+void DeviceController::publish_waiting(Sample & sample)
+{
+  while (samples_->pop(sample)) {
+    if (sample.unanswered) {
+      std::array<char, 32> seconds{};
+      std::snprintf(seconds.data(), seconds.size(), "%g", answer_timeout_);
+      fail(
+        "source " + names_of(sample.unanswered) + ": no answer to tick " + std::to_string(sample.tick) + " within " +
+        seconds.data() + " s");
+    } else if (sample.over) {
+      over_ = true;
+      finish(true);
+    } else {
+      publish(sample);
+    }
+  }
+}
+
+void DeviceController::wait_for_sources(std::chrono::steady_clock::time_point start, pid_t callback_thread)
 {
   std::string missing, conflict;
   {
@@ -145,10 +149,9 @@ void DeviceController::wait_for_sources(std::chrono::steady_clock::time_point st
     return;
   }
   if (missing.empty()) {
-    if (!raise_priority({pthread_self(), callback_thread_.native_handle()})) {
+    if (!raise_priority({gettid(), callback_thread})) {
       RCLCPP_WARN(get_node()->get_logger(), "no realtime priority (ulimit -r): other programs can delay ticks");
     }
-    published_tick_ = 0;
     ready_ = true;
   } else if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > activation_timeout_) {
     fail("waited for all sources; still missing: " + missing);
@@ -166,6 +169,15 @@ std::string DeviceController::unmatched(const rclcpp::PublisherBase & publisher,
     if (!here.count(name)) {missing += (missing.empty() ? "" : ", ") + name;}
   }
   return missing.empty() && publisher.get_subscription_count() < names.size() ? "a subscriber" : missing;
+}
+
+std::string DeviceController::names_of(std::uint32_t sources) const
+{
+  std::string text;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (sources & (1u << i)) {text += (text.empty() ? "" : ", ") + sources_[i];}
+  }
+  return text;
 }
 
 void DeviceController::fail(const std::string & reason)
@@ -281,27 +293,30 @@ void DeviceController::tell_stop(const Sample & sample)
 {
   told_ = true;
   auto & reason = stop_reason_ = "the hardware stopped: its log says why";
-  const auto names = [this](std::uint32_t mask) {
-      std::string text;
-      for (std::size_t i = 0; i < sources_.size(); ++i) {
-        if (mask & (1u << i)) {text += (text.empty() ? "" : ", ") + sources_[i];}
-      }
-      return text;
-    };
   if (const char * emergency = emergency_) {
     reason = emergency;
   } else if (sample.held_up) {
     reason = "the device was held up for " + std::to_string(sample.held_up) + " ticks";
   } else if (sample.silent) {
-    reason = "source " + names(sample.silent) + ": silent for " + std::to_string(watchdog_) + " ticks";
+    reason = "source " + names_of(sample.silent) + ": silent for " + std::to_string(watchdog_) + " ticks";
   } else if (sample.conflicting) {
-    reason = "source " + names(sample.conflicting) + ": " +
+    reason = "source " + names_of(sample.conflicting) + ": " +
       (follows_ ? "an admittance device takes one MOTION and nothing beside it" :
       "an impedance device takes EFFORT or WRENCH, not MOTION");
   }
   RCLCPP_ERROR(
     get_node()->get_logger(), "safe state at tick %" PRId64 ": %s", published_tick_.load(), reason.c_str());
-  publish_event(TickEvent::KIND_ERROR, {{"reason", reason}, {"status", std::to_string(sample.status)}});
+  Detail detail{{"reason", reason}, {"status", std::to_string(sample.status)}};
+  auto rows = flight_->rows();
+  if (!rows.empty()) {
+    detail.emplace_back("longest_tick", describe_longest(rows));
+    RCLCPP_ERROR(get_node()->get_logger(), "longest of the last ticks: %s", detail.back().second.c_str());
+  }
+  if (const auto file = stop_records_->save(std::move(rows), sample.tick); !file.empty()) {
+    detail.emplace_back("flight_record", file);
+    RCLCPP_ERROR(get_node()->get_logger(), "flight record: %s", file.c_str());
+  }
+  publish_event(TickEvent::KIND_ERROR, detail);
 }
 
 void DeviceController::diagnose(double seconds)

@@ -29,6 +29,7 @@ DeviceController::CallbackReturn DeviceController::on_init()
     auto_declare<std::int64_t>("ticks", 0);
     auto_declare<double>("display_rate", 50.0);
     auto_declare<double>("activation_timeout", 1800.0);
+    auto_declare<double>("answer_timeout", 10.0);
     auto_declare<bool>("recorded", false);
     auto_declare<std::vector<std::string>>("detail", {});
   } catch (const std::exception & error) {
@@ -43,13 +44,20 @@ DeviceController::CallbackReturn DeviceController::on_configure(const rclcpp_lif
 {
   try {
     read_parameters();
+    stop_records_ = std::make_unique<StopRecords>(
+      get_node()->get_fully_qualified_name(), records_directory(rclcpp::get_logging_directory().string()),
+      [logger = get_node()->get_logger()](const std::string & text) {RCLCPP_WARN(logger, "%s", text.c_str());});
   } catch (const std::exception & error) {
     RCLCPP_ERROR(get_node()->get_logger(), "configure refused: %s", error.what());
     return CallbackReturn::ERROR;
   }
   const std::size_t n = joints_.size();
   period_ = 1.0 / get_update_rate();
+  const auto period = std::llround(1e9 * period_);
   loop_ = std::make_unique<TickLoop>(sources_.size(), n, follows_, watchdog_);
+  grid_ = std::make_unique<PeriodGrid>(period);
+  flight_ = std::make_unique<FlightRecorder<>>(period);
+  active_sources_.clear();  // the new subscription gets their latched events
   name_interfaces();
   make_messages();
   make_publishers();
@@ -74,25 +82,26 @@ DeviceController::CallbackReturn DeviceController::on_activate(const rclcpp_life
   for (std::size_t i = 0; i < command_names_.size(); ++i) {
     if (command_interfaces_.at(i).get_name() != command_names_[i]) {return CallbackReturn::ERROR;}
   }
-  loop_->restart();
+  // after a pause the ticks continue, as sources and recorder expect; a run that is over begins anew
+  if (over_.exchange(false) || (ticks_ && published_tick_ + 1 >= ticks_)) {published_tick_ = -1;}
+  first_tick_ = published_tick_ + 1;
+  loop_->restart(first_tick_);
   if (emergency_) {loop_->stop();}  // only a reset ends it
   samples_ = std::make_unique<Samples>();
   commands_ = std::make_unique<Commands>();
   phase_ = Phase::waiting;
+  waited_ = 0;
+  sample_ = Sample{};
   ready_ = reset_asked_ = false;
   ended_ = told_ = false;
   limited_ = {};
   limits_told_ = 0;
-  published_tick_ = diagnosed_tick_ = -1;
+  diagnosed_tick_ = published_tick_;
   missed_ = 0;
   rejected_ = {};
   ramp_asked_ = false;
   for (auto & count : late_rejections_) {count = 0;}
   lost_ = 0;
-  {
-    const std::lock_guard<std::mutex> guard(states_mutex_);
-    active_sources_.clear();
-  }
   periods_.clear();
   const auto resets = command_interfaces_[1].get_optional();
   resets_ = resets && std::isfinite(*resets) ? *resets + 1.0 : 1.0;  // the device begins anew
@@ -105,6 +114,7 @@ DeviceController::CallbackReturn DeviceController::on_activate(const rclcpp_life
 DeviceController::CallbackReturn DeviceController::on_deactivate(const rclcpp_lifecycle::State &)
 {
   act(run_idle, Action{});
+  flight_->stop();
   stop_threads();
   finish();
   return CallbackReturn::SUCCESS;
@@ -112,6 +122,7 @@ DeviceController::CallbackReturn DeviceController::on_deactivate(const rclcpp_li
 
 DeviceController::CallbackReturn DeviceController::on_error(const rclcpp_lifecycle::State &)
 {
+  flight_->stop();
   stop_threads();
   finish();
   return CallbackReturn::SUCCESS;
@@ -119,6 +130,7 @@ DeviceController::CallbackReturn DeviceController::on_error(const rclcpp_lifecyc
 
 DeviceController::Return DeviceController::update(const rclcpp::Time &, const rclcpp::Duration & period)
 {
+  flight_->mark(FlightPhase::manager);
   Command command;
   while (commands_->pop(command)) {
     const Rejection rejection = loop_->offer(command);
@@ -131,24 +143,30 @@ DeviceController::Return DeviceController::update(const rclcpp::Time &, const rc
     loop_->resume();
   }
   if (emergency_) {loop_->stop();}
+  flight_->mark(FlightPhase::answers);
   switch (phase_) {
     case Phase::waiting:
       act(run_idle, Action{});
       if (ready_) {
-        emit(0);
+        flight_->start();
+        emit(first_tick_);
         phase_ = Phase::starting;
       }
       break;
     case Phase::starting:  // the clock starts once tick 0 is answered: a first answer takes longer than all others
       act(run_idle, Action{});
+      waited_ += period.nanoseconds();
       if (loop_->complete()) {
         phase_ = Phase::running;
+        grid_->restart();
         advance();
+      } else if (1e-9 * static_cast<double>(waited_) > answer_timeout_) {
+        give_up();
       }
       break;
     case Phase::running:
       periods_.add(period.seconds());
-      advance(std::max<std::int64_t>(0, static_cast<std::int64_t>(period.seconds() / period_) - 1));
+      if (const auto due = grid_->update(period.nanoseconds()); due.tick) {advance(due.skipped);}
       break;
     case Phase::over:
       act(run_idle, Action{});
@@ -188,6 +206,7 @@ void DeviceController::advance(std::int64_t skipped)
   sample_.rendered = action.wrench;
   const double run = ramp_asked_.exchange(false) ? run_ramp : run_on;
   act(loop_->status() == Status::ok ? run : run_stop, action);
+  flight_->mark(FlightPhase::write);
   emit(loop_->tick());
 }
 
@@ -207,6 +226,18 @@ void DeviceController::emit(std::int64_t tick)
   sample_.silent = loop_->silent();
   sample_.conflicting = loop_->conflicting();
   sample_.over = false;
+  flight_->mark(FlightPhase::read);
+  flight_->end(tick);  // before the publishing thread may ask for it
+  push();
+  flight_->mark(FlightPhase::publishing);
+}
+
+void DeviceController::give_up()
+{
+  phase_ = Phase::over;
+  loop_->stop();
+  act(run_stop, Action{});
+  sample_.unanswered = loop_->unanswered();
   push();
 }
 
@@ -218,7 +249,7 @@ void DeviceController::push()
 
 void DeviceController::on_command(const DeviceCommand & message)
 {
-  if (published_tick_ < 0) {return;}
+  if (!ready_) {return;}
   const Command command = parse(message, sources_, joints_.size());
   if (command.source < 0) {
     reject(Rejection::unknown_source, "source: expected one of the parameter sources, got '" + message.source + "'");
@@ -242,7 +273,7 @@ void DeviceController::on_event(const TickEvent & event)
   const std::lock_guard<std::mutex> guard(states_mutex_);
   if (value("state") == "active") {
     active_sources_[event.source] = value("mode");
-    if (published_tick_ >= 0) {
+    if (ready_) {
       RCLCPP_WARN(
         get_node()->get_logger(), "source %s has started anew: the commands come in slowly", event.source.c_str());
       ramp_asked_ = true;
@@ -255,7 +286,7 @@ void DeviceController::on_event(const TickEvent & event)
 void DeviceController::on_reset(std_srvs::srv::Trigger::Response & response)
 {
   const std::string name = get_node()->get_name();
-  if (published_tick_ < 0) {
+  if (!ready_) {
     response.message = name + ": not running, nothing to reset";
     return;
   }

@@ -5,8 +5,11 @@
 // A node of this process is the source; each wait is for a condition.
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,7 +44,14 @@ std::shared_ptr<Interface> make_interface(const std::string & name)
   return std::make_shared<Interface>(hardware_interface::InterfaceDescription(name.substr(0, end), info));
 }
 
-/// Answers the first ticks with an effort, then is silent.
+bool has(const TickEvent & event, const std::string & key, const std::string & value)
+{
+  return std::any_of(
+    event.values.begin(), event.values.end(),
+    [&](const auto & entry) {return entry.key == key && entry.value == value;});
+}
+
+/// Answers the ticks with an effort until it is silent.
 class Source
 {
 public:
@@ -119,6 +129,15 @@ protected:
   {
     static int count = 0;
     space_ = "/rig_" + std::to_string(count++);
+    auto name = (std::filesystem::temp_directory_path() / "rig_XXXXXX").string();
+    directory_ = mkdtemp(name.data());
+    setenv("HAPTICS_RUN_DIRECTORY", directory_.c_str(), 1);
+  }
+
+  void TearDown() override
+  {
+    controller_.reset();
+    std::filesystem::remove_all(directory_);
   }
 
   CallbackReturn configure(const std::vector<rclcpp::Parameter> & changes = {})
@@ -165,7 +184,10 @@ protected:
 
   double command(const std::string & name) {return commands_.at(name)->get_optional().value();}
 
-  void update() {controller_->update(rclcpp::Time(0, 0, RCL_SYSTEM_TIME), rclcpp::Duration::from_seconds(1e-3));}
+  void update(double period = 1e-3)
+  {
+    controller_->update(rclcpp::Time(0, 0, RCL_SYSTEM_TIME), rclcpp::Duration::from_seconds(period));
+  }
 
   /// Lets the loop go on until the condition holds; returns false if it never does.
   bool run_until(const std::vector<Source *> & sources, const std::function<bool()> & condition)
@@ -182,7 +204,20 @@ protected:
     return true;
   }
 
-  std::string space_;
+  /// Serves a source until the condition holds, without updates; returns false if it never does.
+  bool spin_until(const Source & source, const std::function<bool()> & condition)
+  {
+    rclcpp::executors::SingleThreadedExecutor executor;
+    executor.add_node(source.node);
+    const auto end = std::chrono::steady_clock::now() + longest_wait;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) {return false;}
+      executor.spin_once(std::chrono::milliseconds(10));
+    }
+    return true;
+  }
+
+  std::string space_, directory_;
   std::unique_ptr<DeviceController> controller_;
   std::map<std::string, std::shared_ptr<StateInterface>> states_;
   std::map<std::string, std::shared_ptr<CommandInterface>> commands_;
@@ -196,7 +231,7 @@ TEST_F(DeviceControllerTest, ParametersThatCannotBeUsedAreRefused)
   const std::vector<rclcpp::Parameter> refused{
     {"hardware", ""}, {"kind", "scripted"}, {"joints", Texts(13, "joint")}, {"passive_joints", Texts(13, "joint")},
     {"sources", Texts(9, "source")}, {"watchdog_periods", 0}, {"ticks", -1}, {"display_rate", 0.0},
-    {"detail", Texts{"no value"}}, {"detail", Texts{"=no path"}}};
+    {"detail", Texts{"no value"}}, {"detail", Texts{"=no path"}}, {"answer_timeout", 0.0}};
   for (const auto & parameter : refused) {
     EXPECT_EQ(configure({parameter}), CallbackReturn::ERROR) << parameter.get_name();
   }
@@ -226,6 +261,92 @@ TEST_F(DeviceControllerTest, WithoutSourcesNothingActsAndEachActivationIsANewBeg
     EXPECT_EQ(command("a/effort"), 0.0);
     EXPECT_EQ(deactivate(), CallbackReturn::SUCCESS);
   }
+}
+
+TEST_F(DeviceControllerTest, AnActivationThatEndsAtOnceEndsItsThreads)
+{
+  ASSERT_EQ(configure(), CallbackReturn::SUCCESS);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
+    ASSERT_EQ(deactivate(), CallbackReturn::SUCCESS);
+  }
+}
+
+TEST_F(DeviceControllerTest, AfterAPauseTheTicksGoOnWithTheSourcesThatAreActive)
+{
+  ASSERT_EQ(configure(), CallbackReturn::SUCCESS);
+  Source source("source", space_, "EFFORT");
+  for (int pause = 0; pause < 3; ++pause) {
+    ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
+    EXPECT_EQ(command("rig_loop/run"), 0.0);
+    EXPECT_EQ(command("rig_loop/resets"), 1.0 + pause);
+    ASSERT_TRUE(run_until({&source}, [&] {return command("a/effort") != 0.0;}));
+    EXPECT_EQ(command("a/effort"), 0.1);
+    EXPECT_EQ(deactivate(), CallbackReturn::SUCCESS);
+    EXPECT_EQ(command("a/effort"), 0.0);
+    const auto ended = [&] {
+        return std::count_if(
+          source.events.begin(), source.events.end(), [](const auto & event) {return has(event, "state", "inactive");});
+      };
+    ASSERT_TRUE(spin_until(source, [&] {return ended() == pause + 1;}));
+    const auto all_came = [&] {return has(source.events.back(), "ticks", std::to_string(source.states.size()));};
+    ASSERT_TRUE(spin_until(source, all_came));
+  }
+  ASSERT_GT(source.states.size(), 5u);
+  for (std::size_t tick = 0; tick < source.states.size(); ++tick) {EXPECT_EQ(source.states[tick].tick, tick);}
+}
+
+TEST_F(DeviceControllerTest, ARunThatIsOverBeginsAnewWithTick0)
+{
+  ASSERT_EQ(configure({{"ticks", 4}}), CallbackReturn::SUCCESS);
+  Source source("source", space_, "EFFORT");
+  for (std::size_t run = 1; run <= 2; ++run) {
+    ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
+    ASSERT_TRUE(run_until({&source}, [&] {return source.states.size() == 4 * run;}));
+    EXPECT_EQ(source.states.back().tick, 3u);
+    deactivate();
+  }
+  EXPECT_EQ(source.states.at(4).tick, 0u);
+}
+
+TEST_F(DeviceControllerTest, UpdatesThatMakeUpForLostPeriodsOpenNoTick)
+{
+  ASSERT_EQ(configure(), CallbackReturn::SUCCESS);
+  Source source("source", space_, "EFFORT");
+  ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
+  ASSERT_TRUE(run_until({&source}, [&] {return command("rig_loop/run") == 1.0;}));  // tick 0 is answered, 1 is open
+  update(5e-3);  // the third tick
+  for (int i = 0; i < 4; ++i) {update(0.0);}
+  update();
+  deactivate();
+  ASSERT_TRUE(spin_until(source, [&] {return !source.value("state", "ticks").empty();}));
+  EXPECT_EQ(source.value("state", "ticks"), "4");
+  EXPECT_GE(std::stoi(source.value("state", "missed")), 4);
+}
+
+TEST_F(DeviceControllerTest, WithoutAnAnswerToTheFirstTickTheDeviceIsSafeAndTheRunFails)
+{
+  ASSERT_EQ(configure({{"answer_timeout", 0.05}}), CallbackReturn::SUCCESS);
+  Source source("source", space_, "EFFORT");
+  source.silent = true;
+  ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
+  bool stopped = false;
+  ASSERT_TRUE(
+    run_until(
+      {&source}, [&] {
+        stopped |= command("rig_loop/run") == 2.0;
+        return !source.value("state", "reason").empty();
+      }));
+  EXPECT_EQ(source.value("state", "reason"), "source source: no answer to tick 0 within 0.05 s");
+  EXPECT_TRUE(stopped);
+  for (int i = 0; i < 20; ++i) {update();}
+  EXPECT_EQ(command("a/effort"), 0.0);
+  EXPECT_NE(command("rig_loop/run"), 1.0);
+  deactivate();
+  source.silent = false;
+  ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
+  EXPECT_TRUE(run_until({&source}, [&] {return command("a/effort") == 0.1;}));
+  deactivate();
 }
 
 TEST_F(DeviceControllerTest, InterfacesOfAnotherOrderAreRefused)
@@ -272,6 +393,12 @@ TEST_F(DeviceControllerTest, ASilentSourceBringsTheDeviceToItsSafeState)
   EXPECT_EQ(command("a/effort"), 0.0);
   for (std::size_t tick = 0; tick < source.states.size(); ++tick) {EXPECT_EQ(source.states[tick].tick, tick);}
   deactivate();
+  controller_.reset();  // waits for the file
+  const std::filesystem::path file = source.value("error", "flight_record");
+  EXPECT_EQ(file.parent_path(), std::filesystem::path(directory_) / "flight_records");
+  EXPECT_EQ(file.filename().string().rfind(space_.substr(1) + ".device-tick-", 0), 0u);
+  EXPECT_GT(std::filesystem::file_size(file), 2000 * sizeof(FlightRow));
+  EXPECT_EQ(source.value("error", "longest_tick").rfind("tick ", 0), 0u);
 }
 
 TEST_F(DeviceControllerTest, TheCommandsOfASourceThatStartsAnewAreRampedIn)

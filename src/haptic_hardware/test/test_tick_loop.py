@@ -5,9 +5,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 import json
-import os
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,23 +20,9 @@ from haptic_devices.loop import OK, SAFE_STOP, TickLoop
 from haptic_devices.node.topics import _in_tool_axes
 from haptic_msgs.msg import DeviceCommand
 
-PACKAGE = Path(__file__).parent.parent
 KINDS = ["", "unknown source", "late", "wrong tick", "duplicate", "unknown mode", "wrong length", "not finite"]
 JOINTS, WATCHDOG = 3, 5
 SOURCES = ("a", "b")
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    file = tmp_path_factory.mktemp("core") / "tick_loop.so"
-    compiler = os.environ.get("CXX", "c++")
-    options = ["-std=c++17", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror", f"-I{PACKAGE}/include"]
-    source = Path(__file__).with_name("tick_loop_shim.cpp")
-    subprocess.run([compiler, *options, str(source), "-o", str(file)], check=True)
-    loaded = ctypes.CDLL(str(file))
-    loaded.make.restype = ctypes.c_void_p
-    loaded.percentile.restype = ctypes.c_double
-    return loaded
 
 
 def conflict(library: ctypes.CDLL, modes: dict[str, str], kind: str) -> str:

@@ -45,10 +45,15 @@ PACKAGE = "controller_manager"
 _PATIENCE = 10.0
 
 #: parameters of the device node that the controller has; and all that the device in the URDF does not get
-_CONTROLLER_PARAMETERS = ("sources", "watchdog_periods", "display_rate", "activation_timeout", "recorded")
-_NODE_PARAMETERS = {
-    *(*_CONTROLLER_PARAMETERS, "autostart", "mode", "duration", "command_delay_ticks", "answer_timeout", "passivity")
-}
+_CONTROLLER_PARAMETERS = (
+    "sources",
+    "watchdog_periods",
+    "display_rate",
+    "activation_timeout",
+    "answer_timeout",
+    "recorded",
+)
+_NODE_PARAMETERS = {*(*_CONTROLLER_PARAMETERS, "autostart", "mode", "duration", "command_delay_ticks", "passivity")}
 
 # replaces itself by the command, which gets SIGINT when this process dies
 _TIED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 2, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])"
@@ -141,10 +146,7 @@ class ControlNode(Node):
         length = p["duration"] or device.end_time
         controller = {
             **controller_parameters(device, p["device"]),
-            **{
-                name: p[name]
-                for name in ("sources", "watchdog_periods", "display_rate", "activation_timeout", "recorded")
-            },
+            **{name: p[name] for name in _CONTROLLER_PARAMETERS},
             "ticks": round(length / p["period"]) if length != float("inf") else 0,
             "detail": description_detail(device, p),
         }

@@ -15,6 +15,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,9 @@
 #include "controller_interface/controller_interface.hpp"
 #include "diagnostic_msgs/msg/diagnostic_array.hpp"
 #include "geometry_msgs/msg/wrench_stamped.hpp"
+#include "haptic_hardware/flight_recorder.hpp"
+#include "haptic_hardware/period_grid.hpp"
+#include "haptic_hardware/stop_records.hpp"
 #include "haptic_hardware/tick_loop.hpp"
 #include "haptic_msgs/msg/device_command.hpp"
 #include "haptic_msgs/msg/device_state.hpp"
@@ -56,6 +60,7 @@ struct Sample
   std::int64_t tick = 0, stamp = 0;
   std::uint64_t missed = 0;
   std::uint32_t silent = 0, conflicting = 0;  // of the loop
+  std::uint32_t unanswered = 0;  // sources that did not answer the first tick in time; no tick is published
   std::int64_t held_up = 0;
   std::uint8_t status = 0, limited = 0;
   bool over = false;  // the run's last tick was published before
@@ -106,6 +111,8 @@ private:
   /// Hands a tick to the publishing thread.
   void emit(std::int64_t tick);
   void push();
+  /// Ends the wait for the answers to the first tick: safe state until the next activation.
+  void give_up();
 
   // ---- the thread of the callbacks, in device_controller.cpp
   void on_command(const DeviceCommand & message);
@@ -120,11 +127,15 @@ private:
   void start_threads();
   void stop_threads();
   void publish_samples();
+  /// Publishes what the realtime thread has handed over.
+  void publish_waiting(Sample & sample);
   /// Lets the first tick go once all sources are active and everybody receives what is published.
-  void wait_for_sources(std::chrono::steady_clock::time_point start);
+  void wait_for_sources(std::chrono::steady_clock::time_point start, pid_t callback_thread);
   /// Names the nodes that do not yet receive what a publisher sends.
   std::string unmatched(const rclcpp::PublisherBase & publisher, const std::vector<std::string> & names);
   void fail(const std::string & reason);
+  /// Names sources (bit i).
+  std::string names_of(std::uint32_t sources) const;
   void publish(const Sample & sample);
   void publish_truth(const double * x);
   void publish_display(const Sample & sample, const double * tool, const double * passive);
@@ -136,7 +147,7 @@ private:
   void count_limits(const Sample & sample);
   /// Ticks in which each limit acted, for an event.
   Detail limits() const;
-  /// Says once why the device went to its safe state.
+  /// Says once why the device went to its safe state, and which of the ticks before took longest.
   void tell_stop(const Sample & sample);
   void diagnose(double seconds);
   /// Says once that the run is over, and how it went.
@@ -149,14 +160,17 @@ private:
   Detail detail_;
   std::vector<std::string> joints_, passive_, sources_, state_names_, command_names_;
   bool follows_ = false, has_sensor_ = false, simulated_ = false, recorded_ = false;
-  double display_rate_ = 50.0, activation_timeout_ = 1800.0, period_ = 1e-3;
+  double display_rate_ = 50.0, activation_timeout_ = 1800.0, answer_timeout_ = 10.0, period_ = 1e-3;
   std::uint64_t watchdog_ = 20;
   std::int64_t ticks_ = 0;
 
   // of the realtime thread
   std::unique_ptr<TickLoop> loop_;
+  std::unique_ptr<PeriodGrid> grid_;
+  std::unique_ptr<FlightRecorder<>> flight_;
   Phase phase_ = Phase::waiting;
   double resets_ = 1.0;
+  std::int64_t first_tick_ = 0, waited_ = 0;  // tick of this activation's start; wait for its answers [ns]
   Sample sample_;
   Times periods_;
 
@@ -165,6 +179,7 @@ private:
   std::unique_ptr<Commands> commands_;
   sem_t wake_;
   std::atomic<bool> ready_{false}, reset_asked_{false}, ramp_asked_{false}, stopping_{false}, ended_{false};
+  std::atomic<bool> over_{false};  // the run's last tick was published
   std::atomic<const char *> emergency_{nullptr};  // why, until a reset
   std::atomic<std::int64_t> published_tick_{-1};
   std::atomic<std::uint64_t> lost_{0};
@@ -198,7 +213,10 @@ private:
   rclcpp::Subscription<TickEvent>::SharedPtr event_subscription_;
   rclcpp::Subscription<std_msgs::msg::Bool>::SharedPtr emergency_subscription_;
   rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr reset_service_, emergency_service_;
+  std::unique_ptr<StopRecords> stop_records_;
   std::unique_ptr<rclcpp::executors::SingleThreadedExecutor> executor_;
+  std::promise<void> callbacks_end_;
+  std::future<pid_t> callback_thread_id_;
   std::thread callback_thread_, publishing_thread_;
 };
 

@@ -150,11 +150,11 @@ public:
     restart();
   }
 
-  /// Tick 0, no commands, status ok.
-  void restart()
+  /// Begins at a tick: no commands, status ok; silence counts from this tick.
+  void restart(std::int64_t tick = 0)
   {
-    last_answer_.fill(-1);
-    tick_ = 0;
+    last_answer_.fill(tick - 1);
+    tick_ = tick;
     missed_ = 0;
     outstanding_ = sources_;
     forget();
@@ -204,6 +204,15 @@ public:
   }
 
   bool complete() const {return outstanding_ == 0;}
+  /// Sources that have not answered the present tick (bit i).
+  std::uint32_t unanswered() const
+  {
+    std::uint32_t found = 0;
+    for (std::size_t i = 0; i < sources_; ++i) {
+      if (last_answer_[i] != tick_) {found |= 1u << i;}
+    }
+    return found;
+  }
   std::int64_t tick() const {return tick_;}
   std::uint64_t missed() const {return missed_;}
   Status status() const {return status_;}
