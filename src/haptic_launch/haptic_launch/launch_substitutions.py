@@ -63,7 +63,8 @@ class LaunchFileError(Exception):
 
     def __str__(self) -> str:
         own = f"{self.where}: " if self.where else ""
-        return f"{own}{self.message}" + "".join(f"; included in {place}" for place in self.included)
+        places = dict.fromkeys(self.included)  # files that include each other name each place once
+        return f"{own}{self.message}" + "".join(f"; included in {place}" for place in places)
 
 
 @contextmanager
