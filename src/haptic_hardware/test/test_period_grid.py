@@ -1,4 +1,4 @@
-"""Which updates of a controller manager open a tick; the C++ class is compiled without ros2_control."""
+"""Tests of which updates of a controller manager open a tick; the C++ class is compiled without ros2_control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process inherits of its runner."""
+"""Tests of the program that prepares a process for its runner."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from haptic_launch import process_guard
 
 
 def test_a_realtime_priority_is_not_inherited() -> None:
-    """Where the user may have such a priority at all; a thread's priority is its own and ends with it."""
+    """A thread takes the priority, where the user may have one, so that it ends with the thread."""
     found = list[str]()
 
     def run() -> None:

@@ -28,7 +28,7 @@ _U = np.uintp
 def load_joint_rows(
     w: WorldRecord, between: BodyRowRecord, joints: JointRowRecord | None, s: Any, period: float, everything: bool
 ) -> int:
-    """Writes the rows of all joints into the workspace; returns their number, -1 if those between bodies have none."""
+    """Writes the rows of all joints into the workspace; returns their number, -1 if `write_body_rows` fails."""
     first, entries = _body_row_sizes(between)
     rows = 0
     if joints is not None:
@@ -75,7 +75,7 @@ def load(w: WorldRecord, c: ContactRecord, s: Any, stiffness_t: float, damping_t
     """Writes the step, except the constraints' rows, into the solver's workspace; the guess is the last velocity.
 
     Args:
-        w, c, s, stiffness_t, damping_t: see :func:`step_world`; the world is prepared.
+        w, c, s, stiffness_t, damping_t: see `compiled_step.step_world`; the world is prepared.
         rows: number of the constraints' rows, which `load_rows` has written.
     """
     trees, dofs, size, contacts, entries = _sizes(w, c)
@@ -184,7 +184,7 @@ def _write_branches(w: WorldRecord, s: Any) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def load_rows(s: Any, rows: TermInputs) -> None:
-    """Writes the constraints' rows of the next step into the workspace, before :func:`make_steps`.
+    """Writes the constraints' rows of the next step into the workspace, before `compiled_step.make_steps`.
 
     Args:
         s: the workspace.
