@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit, types
 from numba.experimental import structref
 
-from convex_contact.solver.borrowed import Borrowed, Field, Record
+from convex_contact.solver.borrowed import Borrowed, Field, Record, RecordType
 
 #: columns of `law`: k, d, tau_d, mu, mu at rest, Stribeck velocity, torsional friction, 1 if a surface has grooves
 (
@@ -232,7 +232,7 @@ JOINT_ROW_FIELDS = tuple(field.name for field in JOINT_ROW_TABLE)
 BODY_ROW_FIELDS = tuple(field.name for field in BODY_ROW_TABLE)
 
 
-class _ArraysType(types.StructRef):
+class _ArraysType(RecordType):
     def preprocess_fields(self, fields: Any) -> Any:
         return tuple((name, types.unliteral(kind)) for name, kind in fields)
 

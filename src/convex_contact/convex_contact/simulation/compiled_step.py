@@ -38,7 +38,7 @@ from convex_contact.simulation.dynamics import ALL_PAIRS, KEPT, PREDICTED, colle
 from convex_contact.simulation.joint_rows import acts
 from convex_contact.simulation.step_inputs import load, load_joint_rows
 from convex_contact.solver import newton
-from convex_contact.solver.borrowed import Borrowed, Record, borrow
+from convex_contact.solver.borrowed import Borrowed, Record, RecordType, borrow
 from convex_contact.solver.solver import convergence_error
 from convex_contact.solver.workspace import inputs
 from haptic_files.moved_modules import renamed
@@ -55,7 +55,7 @@ NO_ROOM, LIMIT_REACHED, ROWS_FAILED = 3, 4, 5
 
 
 @structref.register
-class StepType(types.StructRef):
+class StepType(RecordType):
     """Numba's type of :class:`StepRecord`."""
 
 

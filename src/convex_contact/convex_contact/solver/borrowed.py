@@ -8,6 +8,7 @@ replace an array. The caller keeps the structref alive.
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,18 @@ class Field(NamedTuple):
     shape: str
     unit: str
     meaning: str
+
+
+class RecordType(types.StructRef):
+    """Numba's type of a record; its name has a digest of the fields in place of the fields.
+
+    Numba writes the names of all arguments into the name of each compiled function, and the fields of a world alone
+    take 15 000 characters: they would be most of the compiled code and of the time to compile and to load it.
+    """
+
+    def __init__(self, fields: Any) -> None:
+        super().__init__(fields)
+        self.name = f"{type(self).__qualname__}_{hashlib.sha256(self.name.encode()).hexdigest()[:16]}"
 
 
 class Record(structref.StructRefProxy):

@@ -23,7 +23,7 @@ from numba import njit, types
 from numba.experimental import structref
 
 from convex_contact.problem.contact_kernels import DERIVED, PARAMETERS, ROW_PARAMETERS
-from convex_contact.solver.borrowed import Field, Record, borrow
+from convex_contact.solver.borrowed import Field, Record, RecordType, borrow
 
 #: numbers have no shape
 INTEGERS = (
@@ -161,7 +161,7 @@ _FIELDS: tuple[tuple[str, Any], ...] = (
 
 
 @structref.register
-class WorkspaceType(types.StructRef):
+class WorkspaceType(RecordType):
     """Numba's type of a workspace."""
 
 
