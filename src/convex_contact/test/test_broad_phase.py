@@ -163,7 +163,7 @@ def test_arrays_that_are_just_full_are_large_enough(helpers: Any) -> None:
     assert int(d.contacts.count[0]) == 1
     for pairs, enough in ((1, True), (0, False)):
         d.arrays.replace(**pair_arrays(pairs))
-        assert find_contacts(d.arrays.record, d.contacts.record) is enough
+        assert find_contacts(d.arrays.record, d.contacts.record, d.find_faces) is enough
         assert d.arrays.counters[REQUIRED_PAIRS] == 1
 
 

@@ -27,10 +27,11 @@ import numpy as np
 from numba import njit
 
 from convex_contact.collision.broad_phase import FAILED, NATIVE_POINTS, PAIRS, REQUIRED_CONTACTS, REQUIRED_NATIVE
-from convex_contact.collision.contact_surface import find_faces, meets_in_patch
+from convex_contact.collision.contact_surface import meets_in_patch
 from convex_contact.model.arrays import ContactRecord, WorldRecord
 from convex_contact.model.native import manifolds
 from convex_contact.model.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
+from convex_contact.solver.stages import call
 
 _UPRIGHT = 1e-6  # largest tilt of an upright cylinder [rad]
 _TIE = 1e-9  # tolerance over the shape's radius: corners at the centre's height count as lower
@@ -293,10 +294,15 @@ def _call_native(w: WorldRecord) -> int:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def find_points(w: WorldRecord, c: ContactRecord) -> None:
+def find_points(w: WorldRecord, c: ContactRecord, find_faces: int) -> None:
     """Writes geometry, feature, point, normal and gap of all contacts, in the order of the pairs.
 
     The world's counters have the number of contacts, which may exceed the capacity.
+
+    Args:
+        w: the world.
+        c: output, the contacts.
+        find_faces: address of `contact_surface.find_faces`; 0 if no body has a pressure field.
     """
     kinds = w.geometry_kind
     w.counters[REQUIRED_NATIVE] = 0
@@ -318,7 +324,7 @@ def find_points(w: WorldRecord, c: ContactRecord) -> None:
             native += 1
             continue
         if meets_in_patch(w, a, b):
-            n = find_faces(w, c, n, a, b)
+            n = call(find_faces, (w, c, n, a, b))
             continue
         one, two = kinds[a], kinds[b]
         if two == SPHERE or one == HALF_SPACE:  # the sphere first, the half space last

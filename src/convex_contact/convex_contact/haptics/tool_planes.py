@@ -80,10 +80,12 @@ def _write_poses(w: WorldRecord, position: np.ndarray, orientation: np.ndarray, 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _query(w: WorldRecord, c: ContactRecord, position: np.ndarray, orientation: np.ndarray, tool: np.ndarray) -> bool:
+def _query(
+    w: WorldRecord, c: ContactRecord, find_faces: int, position: np.ndarray, orientation: np.ndarray, tool: np.ndarray
+) -> bool:
     """Finds the contacts of the sphere at a position; returns False if the arrays have no room for them."""
     _write_poses(w, position, orientation, tool)
-    return find_contacts(w, c)
+    return find_contacts(w, c, find_faces)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -206,7 +208,7 @@ class ToolPlanes:
         It returns at most the `MOST_PLANES` nearest planes.
         """
         d = self._dynamics
-        while not _query(d.arrays.record, d.contacts.record, bodies.position, bodies.orientation, tool):
+        while not _query(d.arrays.record, d.contacts.record, d.find_faces, bodies.position, bodies.orientation, tool):
             d.enlarge()
         found = _describe(
             d.arrays.record, d.contacts.record, self.radius, bodies.velocity, bodies.angular_velocity,

@@ -33,7 +33,7 @@ class BodyRows:
     Attributes:
         others: controllers that make rows by Python.
         arrays: description and relative poses of the joints.
-        record: these arrays for kernels.
+        record: these arrays for kernels; None if there are no joints.
     """
 
     def __init__(self, d: WorldDynamics, controllers: Sequence[Any]) -> None:
@@ -54,7 +54,7 @@ class BodyRows:
             elif isinstance(each, StartedMotor):
                 each.law.share(number, self.arrays.motor[number], self._timed, limitable=True)
                 self._motors.append(each)
-        self.record = self.arrays.record
+        self.record = self.arrays.record if len(self.arrays.item) else None
         rows, entries = self.arrays.room.tolist()
         self._chosen = TermInputs(
             np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows + 1, np.int64), np.zeros(entries),

@@ -15,7 +15,8 @@ Two lists of contacts alternate: a step writes one of them and reads the last st
 :func:`make_steps` is the compiled loop over steps that alternates them. :meth:`StepRecords.advance` calls it for many
 whole steps at once, :meth:`StepRecords.make_step` for a step before and after which Python has work in the world.
 
-`contact_query` has the margins PREDICTED, ALL_PAIRS and KEPT; `solver/borrowed.py` explains `borrow` and `_nrt=False`.
+The large functions of 1 to 4 are called by their address (`solver/stages.py`). `contact_query` has the margins
+PREDICTED, ALL_PAIRS and KEPT; `solver/borrowed.py` explains `borrow` and `_nrt=False`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit, types
+from numba import njit
 from numba.experimental import structref
 
 from convex_contact.collision.contacts import carry_tangential
@@ -40,6 +41,7 @@ from convex_contact.simulation.step_inputs import load, load_joint_rows
 from convex_contact.solver import newton
 from convex_contact.solver.borrowed import Borrowed, Record, RecordType, borrow
 from convex_contact.solver.solver import convergence_error
+from convex_contact.solver.stages import address_of, call
 from convex_contact.solver.workspace import inputs
 from haptic_files.moved_modules import renamed
 
@@ -66,19 +68,32 @@ class StepRecord(Record):
 structref.define_proxy(
     StepRecord,
     StepType,
-    ["world", "first", "second", "between", "joints", "workspace", "stiffness_t", "damping_t", "elastoplastic",
-     "speculative", "linear"],
+    ["world", "first", "second", "between", "joints", "workspace", "find_faces", "load_joint_rows", "collect_contacts",
+     "load", "solve_step", "stiffness_t", "damping_t", "elastoplastic", "speculative", "linear"],
 )  # fmt: skip
 
 
 @njit(cache=True)
 def _step_record(
-    world: WorldRecord, first: ContactRecord, second: ContactRecord, between: BodyRowRecord,
-    joints: JointRowRecord | None, workspace: Any, stiffness_t: float, damping_t: float, elastoplastic: bool,
-    speculative: bool, linear: bool,
+    world: WorldRecord, first: ContactRecord, second: ContactRecord, between: BodyRowRecord | None,
+    joints: JointRowRecord | None, workspace: Any, find_faces: int, load_joint_rows: int, collect_contacts: int,
+    load: int, solve_step: int, stiffness_t: float, damping_t: float, elastoplastic: bool, speculative: bool,
+    linear: bool,
 ) -> StepRecord:  # fmt: skip
     return StepRecord(
-        world, first, second, between, joints, workspace, stiffness_t, damping_t, elastoplastic, speculative, linear
+        world, first, second, between, joints, workspace, find_faces, load_joint_rows, collect_contacts, load,
+        solve_step, stiffness_t, damping_t, elastoplastic, speculative, linear,
+    )  # fmt: skip
+
+
+def _stages(world: Any, now: Any, before: Any, between: Any, joints: Any, workspace: Any) -> tuple[int, ...]:
+    """Returns the addresses of a step's large functions; of rows of joints 0 where the world has none."""
+    no_joints = between is None and joints is None
+    return (
+        0 if no_joints else address_of(load_joint_rows, world, between, joints, workspace, 0.0, False),
+        address_of(collect_contacts, world, now, before, 0, 0.0, KEPT),
+        address_of(load, world, now, workspace, 0.0, 0.0, 0),
+        address_of(newton.solve_step, workspace),
     )
 
 
@@ -102,7 +117,8 @@ class StepRecords:
                     return record, True
                 if a is now and b is before:
                     return record, False
-        made = Borrowed(_step_record(world, before, now, between, joints, workspace, *self._constants))
+        parts = world, before, now, between, joints, workspace
+        made = Borrowed(_step_record(*parts, d.find_faces, *_stages(*parts), *self._constants))
         self._made = [(made, world, before, now, between, joints, workspace), *self._made[: KEPT_RECORDS - 1]]
         return made, True
 
@@ -204,16 +220,9 @@ def make_steps(
     """
     for k in range(count):
         first = into_first == (k % 2 == 0)
-        c, old = (x.first, x.second) if first else (x.second, x.first)
-        everything = False
-        while True:
-            status = step_world(
-                x.world, c, old, x.between, x.joints, x.workspace, x.stiffness_t, x.damping_t, period, horizon,
-                x.elastoplastic, x.speculative, x.linear, whole, everything, given,
-            )  # fmt: skip
-            if status != LIMIT_REACHED or everything or not whole:
-                break
-            everything = True
+        status = step_world(x, x.joints, first, period, horizon, whole, False, given)
+        if whole and status == LIMIT_REACHED:
+            status = step_world(x, x.joints, first, period, horizon, whole, True, given)
         if status != newton.CONVERGED:
             return k, status
     return count, newton.CONVERGED
@@ -221,26 +230,19 @@ def make_steps(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def step_world(
-    w: WorldRecord, c: ContactRecord, old: ContactRecord, between: BodyRowRecord, joints: JointRowRecord | None,
-    s: Any, stiffness_t: float, damping_t: float, period: float, horizon: float, elastoplastic: bool,
-    speculative: bool, linear: bool, whole: bool, everything: bool, given: int,
+    x: StepRecord, joints: JointRowRecord | None, first: bool, period: float, horizon: float, whole: bool,
+    everything: bool, given: int,
 ) -> int:  # fmt: skip
     """Makes a step; does not move trees without kernels and prescribed bodies.
 
     Args:
-        w: the world; prepared, unless the step is whole.
-        c: output, the contacts.
-        old: contacts of the last step.
-        between: rows of joints between bodies.
-        joints: rows of joint laws and limits; None in a world without trees, for which no code of trees is compiled.
-        s: the solver's workspace, with the rows of constraints and joints, unless the step is whole.
-        stiffness_t, damping_t: tangential stiffness [N/m] (0: that of the normal direction) and damping [N s/m].
+        x: the record.
+        joints: its rows of joint laws and limits; None in a world without trees, whose code is then not compiled.
+        first: the contacts of the step are the record's first list, and those of the last step its second.
         period: dt [s].
         horizon: time for which the margins must cover the bodies' speeds, h s of `dynamics` [s].
-        elastoplastic: contacts have elastic displacements.
-        speculative: leave out contacts that provably have no force.
-        linear: integrate quaternions linearly.
-        whole: prepare the world and load the rows of all joints first; there are no other rows.
+        whole: prepare the world and load the rows of all joints first; there are no other rows. Otherwise the world is
+            prepared, and the workspace has the rows of constraints and joints.
         everything: in a whole step, include all limits of joints.
         given: number of rows in the workspace, unless the step is whole.
 
@@ -248,35 +250,39 @@ def step_world(
         CONVERGED; otherwise NO_ROOM, LIMIT_REACHED (a limit that was left out acts), ROWS_FAILED (those between bodies)
         or the solver's status, and the state is that before the step.
     """
+    w, s = x.world, x.workspace
+    c, old = (x.first, x.second) if first else (x.second, x.first)
     rows = given
     if whole:
         prepare_free_bodies(w, period)
         if joints is not None:
             prepare_trees(w, period)
-        rows = load_joint_rows(w, between, joints, s, period, everything)
-        if rows < 0:
-            return ROWS_FAILED
-    margins = PREDICTED if speculative else ALL_PAIRS
+        rows = 0
+        if x.load_joint_rows != 0:
+            rows = call(x.load_joint_rows, (w, x.between, joints, s, period, everything))
+            if rows < 0:
+                return ROWS_FAILED
+    margins = PREDICTED if x.speculative else ALL_PAIRS
     while True:
-        if not collect_contacts(w, c, old, horizon, margins):
+        if call(x.collect_contacts, (w, c, old, x.find_faces, horizon, margins)) == 0:
             return NO_ROOM
-        if elastoplastic:
+        if x.elastoplastic:
             _transport_elastic(w, c, old, period)
-        load(w, c, s, stiffness_t, damping_t, rows)
-        status = newton.solve_step(s)
+        call(x.load, (w, c, s, x.stiffness_t, x.damping_t, rows))
+        status = call(x.solve_step, (s,))
         if status != newton.CONVERGED:
             return status
         b = borrow(s)
-        if not speculative or grow_margins(w, b.v, horizon) == 0:
+        if not x.speculative or grow_margins(w, b.v, horizon) == 0:
             break
         margins = KEPT
     if joints is not None and acts(joints, b.v):
         return LIMIT_REACHED
     _copy_velocity(w, b.v)
-    move_free_bodies(w, b.v, period, linear)
+    move_free_bodies(w, b.v, period, x.linear)
     if joints is not None:
         move_trees(w, period)
-    if elastoplastic:
+    if x.elastoplastic:
         update_elastic_displacements(c, b, period)
     return newton.CONVERGED
 

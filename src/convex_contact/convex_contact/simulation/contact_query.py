@@ -113,15 +113,21 @@ def grow_margins(w: WorldRecord, velocity: np.ndarray, horizon: float) -> int:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def find_contacts(w: WorldRecord, c: ContactRecord) -> bool:
-    """Finds pairs, points and all other data of contacts in one query; returns whether the arrays were large enough."""
+def find_contacts(w: WorldRecord, c: ContactRecord, find_faces: int) -> bool:
+    """Finds pairs, points and all other data of contacts in one query; returns whether the arrays were large enough.
+
+    Args:
+        w: the world, with poses and margins of the bodies.
+        c: output, the contacts.
+        find_faces: see `narrow_phase.find_points`.
+    """
     broad_phase.place_geometries(w)
     broad_phase.find_pairs(w)
     counters = w.counters
     counters[broad_phase.REQUIRED_CONTACTS] = 0
     if counters[broad_phase.REQUIRED_PAIRS] > w.pair.shape[0]:
         return False
-    narrow_phase.find_points(w, c)
+    narrow_phase.find_points(w, c, find_faces)
     if counters[broad_phase.FAILED] or counters[broad_phase.REQUIRED_NATIVE] > w.native_gap.shape[0]:
         return False
     if counters[broad_phase.REQUIRED_CONTACTS] > c.phi0.shape[0]:
@@ -135,24 +141,27 @@ KEPT, ALL_PAIRS, PREDICTED = range(3)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def collect_contacts(w: WorldRecord, c: ContactRecord, old: ContactRecord, horizon: float, margins: int) -> bool:
+def collect_contacts(
+    w: WorldRecord, c: ContactRecord, old: ContactRecord, find_faces: int, horizon: float, margins: int
+) -> int:
     """Finds the contacts of the step and matches them with those of the last step.
 
     Args:
         w: the world.
         c: output, the contacts.
         old: contacts of the last step.
+        find_faces: see `narrow_phase.find_points`.
         horizon: h s [s].
         margins: KEPT, ALL_PAIRS or PREDICTED.
 
     Returns:
-        Whether the arrays were large enough.
+        1 if the arrays were large enough, else 0.
     """
     if margins == ALL_PAIRS:
         w.body_margin[:] = 0.5 * w.settings[broad_phase.THRESHOLD]
     elif margins == PREDICTED:
         predict_margins(w, horizon)
-    if not find_contacts(w, c):
-        return False
+    if not find_contacts(w, c, find_faces):
+        return 0
     contacts.match(w, c, old)
-    return True
+    return 1

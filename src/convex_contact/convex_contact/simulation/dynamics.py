@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from convex_contact.collision import broad_phase, contacts
+from convex_contact.collision import broad_phase, contact_surface, contacts
 from convex_contact.model import bodies, native, tree_kernels
 from convex_contact.model.arrays import (
     LAW_DIRECTIONAL,
@@ -57,6 +57,7 @@ from convex_contact.simulation.state_access import StateAccess
 from convex_contact.simulation.world_arrays import LARGE as LARGE
 from convex_contact.simulation.world_arrays import pair_arrays, world_arrays
 from convex_contact.solver.branches import Branches, side_columns
+from convex_contact.solver.stages import address_of
 from haptic_files.moved_modules import RenamedMember
 
 
@@ -145,8 +146,9 @@ class WorldDynamics(StateAccess):
         self._longest_relaxation = float(law[:, :, LAW_RELAXATION_TIME].max(initial=0.0))
         self._start = (self.arrays.q.copy(), self.arrays.v.copy(), self.arrays.body_pose.copy())
         capacity = 64 + 16 * len(self.arrays.geometry_kind)
-        self.contacts = contacts.empty_contacts(capacity, self._width)
-        self.previous = contacts.empty_contacts(capacity, self._width)
+        self.contacts, self.previous = (contacts.empty_contacts(capacity, self._width) for _ in range(2))
+        found = self.arrays.record, self.contacts.record
+        self.find_faces = address_of(contact_surface.find_faces, *found, 0, 0, 0) if self.has_compliant_bodies else 0
         self.reset()
 
     # --- state -----------------------------------------------------------------------------------------------
@@ -339,9 +341,11 @@ class WorldDynamics(StateAccess):
             self.swap()
             margins = PREDICTED if self.speculative else ALL_PAIRS
         horizon = self.contact_horizon(approximation)
-        while not collect_contacts(self.arrays.record, self.contacts.record, self.previous.record, horizon, margins):
+        while True:
+            now, before = self.contacts.record, self.previous.record
+            if collect_contacts(self.arrays.record, now, before, self.find_faces, horizon, margins):
+                return self.contacts
             self.enlarge()
-        return self.contacts
 
     def covers(self, velocity: np.ndarray, approximation: str = "lagged") -> bool:
         """Returns whether the solution (nv,) with the collected contacts is that of all pairs below the threshold.

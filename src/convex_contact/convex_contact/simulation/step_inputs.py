@@ -26,11 +26,13 @@ _U = np.uintp
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def load_joint_rows(
-    w: WorldRecord, between: BodyRowRecord, joints: JointRowRecord | None, s: Any, period: float, everything: bool
-) -> int:
+    w: WorldRecord, between: BodyRowRecord | None, joints: JointRowRecord | None, s: Any, period: float,
+    everything: bool,
+) -> int:  # fmt: skip
     """Writes the rows of all joints into the workspace; returns their number, -1 if `write_body_rows` fails."""
-    first, entries = _body_row_sizes(between)
-    rows = 0
+    first = rows = entries = 0
+    if between is not None:
+        first, entries = _body_row_sizes(between)
     if joints is not None:
         rows, more = _row_sizes(joints)
         entries += more
@@ -38,7 +40,7 @@ def load_joint_rows(
         return 0
     reserve(s, s.n, s.dofs, 0, 0, 0, first + rows, entries)
     m = 0
-    if first:
+    if between is not None and first:
         m = _write_body_rows(w, between, borrow(s), period)
         if m < 0:
             return m
@@ -71,12 +73,18 @@ def _choose_rows(w: WorldRecord, joints: JointRowRecord, s: Any, period: float, 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def load(w: WorldRecord, c: ContactRecord, s: Any, stiffness_t: float, damping_t: float, rows: int) -> None:
+def load(w: WorldRecord, c: ContactRecord, s: Any, stiffness_t: float, damping_t: float, rows: int) -> int:
     """Writes the step, except the constraints' rows, into the solver's workspace; the guess is the last velocity.
 
     Args:
-        w, c, s, stiffness_t, damping_t: see `compiled_step.step_world`; the world is prepared.
+        w: the world, prepared.
+        c: the contacts of the step.
+        s: the solver's workspace.
+        stiffness_t, damping_t: tangential stiffness [N/m] (0: that of the normal direction) and damping [N s/m].
         rows: number of the constraints' rows, which `load_rows` has written.
+
+    Returns:
+        Number of rows, those of torsional friction included.
     """
     trees, dofs, size, contacts, entries = _sizes(w, c)
     torsional, more = torsional_sizes(w, c)
@@ -90,6 +98,7 @@ def load(w: WorldRecord, c: ContactRecord, s: Any, stiffness_t: float, damping_t
             _keep(given, inputs(s).rows, rows)
         write_torsional_rows(w, c, borrow(s), rows)
     _write(w, c, borrow(s), stiffness_t, damping_t)
+    return rows + torsional
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)

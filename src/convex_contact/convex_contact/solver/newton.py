@@ -198,8 +198,9 @@ def _continue_in_stiffness(w: Any, ratio: float, tolerance: float) -> None:
             if wanted[island] != 0:
                 w.island_factor[island] = 0
                 softened += contact_terms.soften(w, island, level)
-        if softened > 0:
-            _iterate(w, 2 * PATIENCE, True, 0.0)
+        guess = softened > 0  # a constant would have Numba compile all of the iteration again, for this constant
+        if guess:
+            _iterate(w, 2 * PATIENCE, guess, 0.0)
         level *= ratio
     w.relative_tolerance, w.polish = relative, polish
 

@@ -1,0 +1,50 @@
+"""Calls of compiled functions by their address, so that their code does not become a part of the caller's.
+
+Numba compiles all functions that a function calls once more as a part of it, and again as a part of its own caller, up
+to the function that Python calls: of the minutes that the first step takes to compile, a third was the same code again.
+A large function that is called by its address is compiled once, and only for worlds that need it.
+
+>>> address = address_of(solve, workspace)  # in Python
+>>> status = call(address, (workspace,))  # in compiled code
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import typeof, types
+from numba.extending import intrinsic
+
+_ADDRESSES: dict[tuple[Any, ...], int] = {}
+
+
+def address_of(function: Any, *arguments: Any) -> int:
+    """Compiles a function for arguments of these types.
+
+    Args:
+        function: compiled function that returns an integer and raises no error.
+        *arguments: examples of its arguments.
+
+    Returns:
+        Address for :func:`call`, valid as long as the process.
+    """
+    kinds = tuple(map(typeof, arguments))
+    if (function, kinds) not in _ADDRESSES:
+        compiled = function.get_compile_result(types.int64(*kinds))
+        name = compiled.fndesc.llvm_cfunc_wrapper_name
+        _ADDRESSES[function, kinds] = compiled.library.get_pointer_to_function(name)
+    return _ADDRESSES[function, kinds]
+
+
+@intrinsic
+def call(typing_context: Any, address: Any, arguments: Any) -> Any:
+    """Calls the function at an address; the arguments have exactly the types for which it was compiled."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        kinds = [context.get_value_type(kind) for kind in signature.args[1]]
+        function = ir.FunctionType(context.get_value_type(types.int64), kinds).as_pointer()
+        elements = [builder.extract_value(values[1], k) for k in range(len(kinds))]
+        return builder.call(builder.inttoptr(values[0], function), elements)
+
+    return types.int64(address, arguments), generate
