@@ -12,8 +12,8 @@ import hashlib
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.core import cgutils, errors, imputils, types
+from numba import njit, types
+from numba.core import cgutils, errors, imputils
 from numba.core.datamodel import models
 from numba.core.typing.templates import AttributeTemplate
 from numba.experimental import structref
@@ -54,7 +54,7 @@ class RecordType(types.StructRef):
 
     def __init__(self, fields: Any) -> None:
         super().__init__(fields)
-        self.name = f"{type(self).__qualname__}_{hashlib.sha256(self.name.encode()).hexdigest()[:16]}"
+        self.name = f"{type(self).__qualname__}_{hashlib.sha256(str(self).encode()).hexdigest()[:16]}"
 
 
 class Record(structref.StructRefProxy):
