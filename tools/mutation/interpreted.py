@@ -119,6 +119,7 @@ _FORMS: dict[str, Callable[..., Any]] = {
     "_address": lambda record: 0,
     "_copy_fields": _copy_fields,
     "_call": _call,
+    "call": lambda function, arguments: function(*arguments),
     "trailing_zeros": lambda word: (int(word) & -int(word)).bit_length() - 1,
     "_count_ones": lambda word: int(word).bit_count(),
 }
@@ -174,6 +175,9 @@ def install() -> None:
     structref.StructRefProxy.__new__ = _make
     for name in ("zeros", "empty", "array", "ascontiguousarray"):
         setattr(np, name, _with_attributes(getattr(np, name)))
+    from convex_contact.simulation import compiled_step, dynamics
     from convex_contact.solver import borrowed
 
     borrowed.Borrowed.__new__ = lambda kind, owner: owner
+    for module in (compiled_step, dynamics):
+        module.address_of = lambda function, *arguments: function
