@@ -100,7 +100,7 @@ VERDICTS = {True: "shown", False: "not shown", None: "not reached"}
 
 
 def record(names: Sequence[str]) -> None:
-    """Runs experiments with their default arguments, and studies, and keeps their metrics and the studies' figures."""
+    """Runs experiments with their default arguments, and studies; keeps their metrics and the figures of the pages."""
     METRICS.mkdir(parents=True, exist_ok=True)
     for name in names:
         _, arguments, figures = STUDIES.get(name, ("", (), ()))
@@ -111,6 +111,8 @@ def record(names: Sequence[str]) -> None:
             if name not in STUDIES:
                 record_failures(name, metrics.parent)
             shutil.copyfile(metrics, METRICS / f"{name}.json")
+            if (IMAGES / f"{name}.png").exists():
+                shutil.copyfile(metrics.with_name("figure.png"), IMAGES / f"{name}.png")
             for figure in figures:
                 shutil.copyfile(metrics.with_name(f"{figure}.png"), IMAGES / f"{name}_{figure}.png")
 

@@ -206,16 +206,20 @@ def _figure(runs: dict[str, Run], numbers: dict[str, RunNumbers]) -> Figure:
 
 def _draw_path(axes: Axes, run: Run) -> None:
     planar.draw_path(axes, run, -run.force, every=0.01, scale=_FORCE_SCALE, widths=(3, 0.5))
+    axes.margins(y=0.25)  # for the names
     for phase in run.reached():
         if phase["kind"] == "rest":
             point = 1e3 * run.measured[run.part(phase["start"], run.time[-1]).start]
-            axes.annotate(phase["name"], point, xytext=(4, 4), textcoords="offset points", color="tab:red")
+            axes.annotate(
+                phase["name"], point, xytext=(0, 14), textcoords="offset points", color="tab:red", ha="center",
+                arrowprops={"arrowstyle": "-", "color": "tab:red", "linewidth": 0.5},
+            )  # fmt: skip
 
 
 def _draw_time(axes: Axes, run: Run) -> None:
     force = planar.draw_position_and_force(axes, run, "f", 0.8)
     force.set_ylim(0.0, 12.0)
-    planar.joint_legend(axes, force, loc="upper right")
+    planar.joint_legend(axes, force, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
 
 
 def _rest_curves(run: Run, rest: Rest, label: str, line: dict[str, Any]) -> tuple[Curve, Curve, Curve]:
