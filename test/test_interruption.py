@@ -1,4 +1,4 @@
-"""What happens when a run is stopped, a node dies or falls silent."""
+"""Runs that are interrupted: by the user, by a node that is killed, and by a node that no longer answers."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from numba import njit, types
 
 from convex_contact import Simulator, World
 from convex_contact.collision.contact_surface import find_faces
+from convex_contact.simulation import compiled_step, dynamics
 from convex_contact.simulation.step_inputs import load_joint_rows
 from convex_contact.solver.borrowed import RecordType
 from convex_contact.solver.stages import address_of, call
@@ -47,8 +48,6 @@ def _world(*, hinge: bool) -> Simulator:
 
 
 def test_what_a_world_does_not_have_is_not_compiled_for_it(monkeypatch: Any) -> None:
-    from convex_contact.simulation import compiled_step, dynamics
-
     compiled: list[Any] = []
 
     def noted(function: Any, *arguments: Any) -> int:
