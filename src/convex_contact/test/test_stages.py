@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit, types
+from numba import njit, typeof, types
 
-from convex_contact import Simulator, World
+from convex_contact import Simulator, World, compile_ahead
 from convex_contact.collision.contact_surface import find_faces
 from convex_contact.simulation import compiled_step, dynamics
 from convex_contact.simulation.step_inputs import load_joint_rows
 from convex_contact.solver.borrowed import RecordType
-from convex_contact.solver.stages import address_of, call
+from convex_contact.solver.stages import address_of, call, one_process
 
 
 @njit
@@ -60,6 +65,52 @@ def test_what_a_world_does_not_have_is_not_compiled_for_it(monkeypatch: Any) -> 
     assert compiled and not {load_joint_rows, find_faces} & set(compiled)
     _world(hinge=True).step()
     assert load_joint_rows in compiled and find_faces not in compiled
+
+
+def _waits_for_lock(file: Path) -> bool:
+    """Returns whether somebody waits for the lock of a file; the system lists waiting locks with an arrow."""
+    inode = f":{file.stat().st_ino} "
+    return any("->" in line and inode in line for line in Path("/proc/locks").read_text().splitlines())
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_one_process_at_a_time_compiles_a_function(tmp_path: Path, writable: bool) -> None:
+    folder = tmp_path / "cache"
+    if not writable:
+        folder.touch()  # a file cannot have files in it
+    function = SimpleNamespace(__name__="solve", stats=SimpleNamespace(cache_path=str(folder)))
+    done: list[str] = []
+
+    def compile_here() -> None:
+        with one_process(function):
+            done.append("here")
+
+    here = threading.Thread(target=compile_here)
+    if not writable:
+        here.start()
+        here.join()
+        assert done == ["here"]
+        return
+    folder.mkdir()
+    with open(folder / "solve.lock", "w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        here.start()
+        while here.is_alive() and not _waits_for_lock(folder / "solve.lock"):
+            time.sleep(0.01)
+        done.append("other process")
+    here.join()
+    assert done == ["other process", "here"]
+
+
+def test_the_solver_that_is_compiled_ahead_is_that_of_simulators(monkeypatch: Any) -> None:
+    compiled: list[Any] = []
+    monkeypatch.setattr(compile_ahead, "address_of", lambda *called: compiled.append(called))
+    compile_ahead.main()
+    simulator = _world(hinge=True)
+    simulator.step()
+    ((function, workspace),) = compiled
+    assert typeof(workspace) == typeof(simulator._workspace)
+    assert (typeof(workspace),) in [signature.args for signature in function.nopython_signatures]
 
 
 class _Pair(RecordType):

@@ -14,6 +14,7 @@ from haptic_core.environment import check_environment
 from haptic_core.errors import HapticError
 from haptic_experiments.configuration_checks import check_configuration
 from haptic_files.moved_modules import names_of_moved_module
+from haptic_launch.compile_ahead import compiling_ahead
 from haptic_launch.experiments import Experiment, load_experiment
 from haptic_launch.file_parameters import PARAMS_FILE, with_parameter_file
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
@@ -82,6 +83,7 @@ class PreparedRun(NamedTuple):
         variants: argument sets that run in turn, by name.
         records: whether the run has a directory with a bag.
         announcement: line about the arguments that a real device changes; empty: none.
+        packages: ROS packages whose programs the run starts.
     """
 
     experiment: Experiment
@@ -91,6 +93,7 @@ class PreparedRun(NamedTuple):
     variants: Mapping[str, Mapping[str, str]]
     records: bool
     announcement: str
+    packages: frozenset[str]
 
 
 def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
@@ -118,7 +121,8 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
     records = arguments.get("record") == "true" and not arguments.get("output")
     own = {"output": "given below"} if records else {}
     nodes = [node for chosen in variants.values() for node in checked_nodes(description, {**given, **chosen, **own})]
-    complete_setup({node.executable.partition("/")[0] for node in nodes}, experiment.report)
+    packages = frozenset(node.executable.partition("/")[0] for node in nodes)
+    complete_setup(packages, experiment.report)
     if records:
         check_recorders(nodes, name)
         check_report(experiment)
@@ -130,7 +134,7 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
     if names_device:
         check_connected(nodes)
         line = announced(asked, given)
-    return PreparedRun(experiment, description, given, arguments, variants, records, line)
+    return PreparedRun(experiment, description, given, arguments, variants, records, line, packages)
 
 
 def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
@@ -148,36 +152,44 @@ def run_experiment(name: str, words: Sequence[str], console: Console) -> int:
 
 def execute_run(run: PreparedRun, console: Console) -> int:
     """Runs a checked run; returns the exit code, see `run_experiment`."""
-    experiment, description, given, arguments, variants, records, line = run
-    name = experiment.name
-    if line:
-        console.print(line, highlight=False)
-    directory = new_run_directory(name) if records else None
-    code = 0
+    name = run.experiment.name
+    if run.announcement:
+        console.print(run.announcement, highlight=False)
+    directory = new_run_directory(name) if run.records else None
     compiled = compiled_mark(name)
-    if compiled and not compiled.exists():
+    if compiled is None or compiled.exists():
+        code = _launch_variants(run, directory, console)
+    else:
         notice = "the first run compiles this experiment's kernels, some for minutes; the next ones start at once"
         console.print(notice, highlight=False, soft_wrap=True)
-    for index, (variant, settings) in enumerate(variants.items()):
-        if len(variants) > 1:
-            console.print(f"variant {index + 1} of {len(variants)}: {variant} {settings}", highlight=False)
-        values = {**given, **settings}
-        if directory is not None:
-            values["output"] = str(bag_directory(directory, index, variant).absolute())
-        with tempfile.TemporaryDirectory(prefix="haptic_parameters_") as folder:
-            bag = Path(values["output"]) if directory is not None else Path(folder, "bag")
-            values = with_parameter_file(description, values, bag_parameters(bag))
-            code = launch(experiment.launch_file, values, directory)
-        if code:
-            break
-    if compiled and code == 0:
-        compiled.parent.mkdir(parents=True, exist_ok=True)
-        compiled.touch()
+        with compiling_ahead(run.packages):
+            code = _launch_variants(run, directory, console)
+        if code == 0:
+            compiled.parent.mkdir(parents=True, exist_ok=True)
+            compiled.touch()
     if directory is not None:
-        write_run_file(directory, experiment, arguments, variants, code)
+        write_run_file(directory, run.experiment, run.arguments, run.variants, code)
         if code == 0:
             from haptic_experiments.report import write_report  # matplotlib loads only when it is needed
 
             console.print("writing the report", highlight=False)
             write_report(directory, console)
     return code
+
+
+def _launch_variants(run: PreparedRun, directory: Path | None, console: Console) -> int:
+    """Launches the variants in turn, with bags in the directory; returns the first exit code that is not 0, or 0."""
+    for index, (variant, settings) in enumerate(run.variants.items()):
+        if len(run.variants) > 1:
+            position = f"variant {index + 1} of {len(run.variants)}"
+            console.print(f"{position}: {variant} {settings}", highlight=False)
+        values = {**run.given, **settings}
+        if directory is not None:
+            values["output"] = str(bag_directory(directory, index, variant).absolute())
+        with tempfile.TemporaryDirectory(prefix="haptic_parameters_") as folder:
+            bag = Path(values["output"]) if directory is not None else Path(folder, "bag")
+            values = with_parameter_file(run.description, values, bag_parameters(bag))
+            code = launch(run.experiment.launch_file, values, directory)
+        if code:
+            return code
+    return 0
