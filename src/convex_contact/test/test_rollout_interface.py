@@ -97,6 +97,8 @@ def test_refusals() -> None:
     ):  # fmt: skip
         with pytest.raises(ValueError, match="parameters: there is no"):
             r.tangent({name: 1.0})  # type: ignore[dict-item]
+    with pytest.raises(ValueError, match=r"parameters: expected a list of names or directions, got 'gravity'"):
+        r.jacobian("gravity")
     with pytest.raises(ValueError, match=r"position\(board\): expected shape \(3,\)"):
         r.tangent({"position(board)": 1.0})
     with pytest.raises(ValueError, match="gravity: expected"):

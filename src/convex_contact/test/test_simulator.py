@@ -346,6 +346,10 @@ def test_bad_input() -> None:
         sim.apply_wrench("a", (1, 0))
     with pytest.raises(WorldError, match="tree: expected a number below 0, got 0"):
         sim.set_effort(0, [1.0])
+    with pytest.raises(ValueError, match="count: expected 0 or more steps, got -1"):
+        sim.step(-1)
+    with pytest.raises(ValueError, match=r"state: expected what state\(\) returns, got 3"):
+        sim.restore(3)  # type: ignore[arg-type]
 
 
 # --- memory of contacts ----------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def test_what_a_world_does_not_have_is_not_compiled_for_it(monkeypatch: Any) -> 
 
 
 def _waits_for_lock(file: Path) -> bool:
-    """Returns whether somebody waits for the lock of a file; the system lists waiting locks with an arrow."""
+    """Returns whether a thread waits for the lock of a file; the system lists waiting locks with an arrow."""
     inode = f":{file.stat().st_ino} "
     return any("->" in line and inode in line for line in Path("/proc/locks").read_text().splitlines())
 

@@ -70,6 +70,11 @@ def test_what_cannot_be_a_scene_is_one_clear_error(tmp_path: Path) -> None:
         touched_file(str(tmp_path / "none.stl"))
     with pytest.raises(WorldError, match=r"a\.txt: expected a file ending in"):
         touched_file(str(tmp_path / "a.txt"))
+    path.write_text(BALL.format("ball"))
+    with pytest.raises(WorldError, match=r"^ball\.xml: density: expected none, since the file is no mesh"):
+        open_world(str(path), {"density": 700.0})
+    with pytest.raises(WorldError, match=r"^entry bodies\.ball\.mass: ball\.xml takes density alone"):
+        open_world(str(path), {"density": 700.0, "bodies.ball.mass": 2.0})
 
 
 def test_the_path_of_a_model_or_a_mesh_is_a_world_to_touch(tmp_path: Path) -> None:

@@ -84,8 +84,16 @@ def test_a_function_makes_the_world_from_its_arguments() -> None:
             r"^entry stones\.wood: hall\.yaml has no 'stones', it is a mapping of 3$",
         ),
         ("hall", {"bodies.7": 1}, r"^entry bodies\.7: hall\.yaml\.bodies has no '7', it is a list of 2$"),
-        ("hall", {"bodies.ball.mass": -1}, r"^hall\.yaml: bodies\.1: \*: mass: expected a positive number"),
-        ("hall", {"bodies.ball.colour": 1}, r"^hall\.yaml: line 6: bodies\.1: unknown field"),
+        (
+            "hall",
+            {"bodies.ball.mass": -1},
+            r"^entry bodies\.ball\.mass: hall\.yaml: bodies\.1: \*: mass: expected a positive number",
+        ),
+        (
+            "hall",
+            {"gravity": [0, 0, -1], "bodies.ball.colour": 1},
+            r"^entry bodies\.ball\.colour: hall\.yaml: line 6: bodies\.1: unknown field",
+        ),
         (
             "no_module:tower",
             {},

@@ -87,6 +87,8 @@ class Bag:
     """
 
     def __init__(self, path: Path) -> None:
+        if not path.exists():
+            raise BagError(f"{path}: no such bag", "./haptics run writes runs/<time>-<name>/bag")
         self.path = path
         self.topics: dict[str, dict[str, Any]] = {}
         self.types: dict[str, str] = {}

@@ -241,7 +241,8 @@ def assert_refused(path: Path) -> None:
 
 def test_a_directory_without_a_bag_is_refused_in_one_line(tmp_path: Path) -> None:
     assert_refused(tmp_path)
-    assert_refused(tmp_path / "nowhere")
+    with pytest.raises(HapticError, match=r"/nowhere: no such bag$"):
+        Bag(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("text", ["", "x", "a: [1"])

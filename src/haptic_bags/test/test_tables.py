@@ -106,7 +106,7 @@ def test_a_topic_that_is_not_there_is_refused_with_those_that_are(run: haptic_ba
 
 
 def test_what_is_no_bag_is_refused(bag: Path, tmp_path: Path) -> None:
-    with pytest.raises(haptic_bags.BagError, match="not a readable bag"):
+    with pytest.raises(haptic_bags.BagError, match="no such bag"):
         haptic_bags.read(tmp_path / "nowhere")
     (file,) = bag.glob("*.mcap")
     file.write_bytes(file.read_bytes()[:1000])

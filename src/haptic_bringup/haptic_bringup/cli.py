@@ -39,10 +39,10 @@ def console() -> Console:
 
 
 def new_table(*columns: str) -> Table:
-    """Makes an empty table with these headers."""
-    from rich.table import Table
+    """Makes an empty table with these headers; texts are never cut, the first column keeps its width."""
+    from rich.table import Column, Table
 
-    return Table(*columns)
+    return Table(*(Column(name, overflow="fold", no_wrap=i == 0) for i, name in enumerate(columns)))
 
 
 @app.command("list")

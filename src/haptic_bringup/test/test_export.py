@@ -56,7 +56,7 @@ def test_topics_can_be_chosen(bag: Path, tmp_path: Path, monkeypatch: pytest.Mon
         ("bag", "x.xls", (), "x.xls: expected a file that ends in .csv, .parquet, .mat"),
         ("bag", "x.csv", ("--topic", "/a"), f"no topic /a, expected one of: /joystick/tick_event, {DEVICE}, "),
         ("bag", "nowhere/x.csv", (), "nowhere/x.csv: cannot be written: No such file or directory"),
-        ("nowhere", "x.csv", (), "nowhere: not a readable bag: "),
+        ("nowhere", "x.csv", (), "nowhere: no such bag"),
     ],
 )
 def test_mistakes_are_one_line_and_a_hint(

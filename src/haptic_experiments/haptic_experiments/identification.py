@@ -108,9 +108,13 @@ def identify_bag(bag: Bag, *, velocity: str = "measured", law: str | None = None
     parameters = bag.parameters("friction")
     if parameters.get("model", "C") != "C":
         raise HapticError(f"{bag.path}: only model C is identified, the bag has model {parameters['model']}")
+    rendered = parameters.get("law", "coulomb")
+    known = [each.value for each in Law]
+    if law is None and rendered not in known:
+        raise HapticError(f"identification knows the laws {', '.join(known)}; this run has the law {rendered}")
     signals, force, period = friction_signals(bag, velocity=velocity)
     try:
-        return identify_model_c(signals, force, period=period, law=law or parameters.get("law", "coulomb"))
+        return identify_model_c(signals, force, period=period, law=law or rendered)
     except ValueError as error:
         raise HapticError(f"{bag.path}: {error}") from None
 

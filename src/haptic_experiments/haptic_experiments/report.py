@@ -25,7 +25,10 @@ from haptic_core.safety import LIMIT_NAMES
 from haptic_core.stop_records import find_records
 from haptic_experiments.kit import device_run, passivity
 from haptic_experiments.kit.results import Claim, Report, ResultTable
-from haptic_launch.experiments import load_experiment
+from haptic_files import load_yaml
+from haptic_launch.experiments import Experiment, load_experiment
+from haptic_launch.launch_file import load_launch_file
+from haptic_launch.runner import effective_arguments
 
 matplotlib.use("Agg")
 
@@ -132,10 +135,21 @@ def write_report(directory: Path, console: Console) -> Report:
         for node, tick, longest, file in records.rows:
             line = f"stop of {node} at tick {tick}: {target / file}: longest of the last ticks: {longest}"
             console.print(line, highlight=False, soft_wrap=True, markup=False)
-    page = render_page(experiment, report.claims, figures, report.parameters, report.metrics, tables)
+    changed = changed_arguments(target, experiment)
+    page = render_page(experiment, report.claims, figures, report.parameters, report.metrics, tables, changed)
     (target / "report.html").write_text(page)
     _print(report, target, console)
     return report
+
+
+def changed_arguments(directory: Path, experiment: Experiment) -> dict[str, str]:
+    """Returns the arguments of a run, from run.yaml, that are not the experiment's defaults; empty without the file."""
+    file = directory / "run.yaml"
+    if not file.exists():
+        return {}
+    recorded = load_yaml(file.read_text()).get("arguments", {})
+    defaults = effective_arguments(load_launch_file(experiment.launch_file), {})
+    return {name: value for name, value in recorded.items() if defaults.get(name, value) != value}
 
 
 def render_page(
@@ -145,6 +159,7 @@ def render_page(
     parameters: Mapping[str, Mapping[str, Any]],
     metrics: Mapping[str, Any],
     tables: Sequence[Any] = (),
+    changed: Mapping[str, str] | None = None,
 ) -> str:
     """Renders the report as one HTML page.
 
@@ -155,6 +170,7 @@ def render_page(
         parameters: parameters by node.
         metrics: metrics as in metrics.json.
         tables: tables with a title, a header and rows each.
+        changed: arguments that are not the defaults, of which the summary speaks.
     """
     template = jinja2.Template(Path(__file__).with_name("report.html").read_text(), autoescape=True)
     return template.render(
@@ -164,6 +180,7 @@ def render_page(
         parameters=parameters,
         metrics=json.dumps(metrics, indent=2),
         tables=tables,
+        changed=changed or {},
     )
 
 

@@ -140,6 +140,13 @@ def test_another_law_can_be_asked_for(bag: Bag) -> None:
     assert found.estimates["force"].value > F + 0.2  # the mean of F + D s
 
 
+def test_a_law_that_is_not_identified_is_named(recorded: tuple[Run, np.ndarray], bag_of: Bags) -> None:
+    bag = bag_of(recorded[0], law="function")
+    text = "identification knows the laws coulomb, viscous_coulomb, stribeck; this run has the law function"
+    assert refusal(lambda: identify_bag(bag)) == text
+    assert identify_bag(bag, law="coulomb").estimates
+
+
 # Errors
 
 

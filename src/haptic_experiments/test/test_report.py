@@ -21,6 +21,9 @@ from haptic_experiments import report
 from haptic_experiments.experiments.friction_impedance import analyse
 from haptic_experiments.kit.joystick_run import Run, rest_drifts
 from haptic_experiments.report import Claim, safety_of, write_report
+from haptic_launch.experiments import load_experiment
+from haptic_launch.launch_file import load_launch_file
+from haptic_launch.runner import effective_arguments, write_run_file
 
 Signals = Callable[..., Run]
 Bags = Callable[..., Bag]
@@ -169,6 +172,18 @@ def test_a_report_has_metrics_a_figure_and_a_page(
     assert all(claim.verdict in text.getvalue() for claim in written.claims)
     notes = [note.get_text() for axes in written.figure.axes for note in axes.texts]
     assert ("no rest reached in this run" in notes) == (duration == 2.0)
+
+
+@pytest.mark.parametrize("given", [{}, {"law": "function", "law_function": "tustin"}])
+def test_arguments_that_are_not_the_defaults_stand_below_the_summary(given: dict[str, str], tmp_path: Path) -> None:
+    experiment = load_experiment("friction_impedance")
+    assert report.changed_arguments(tmp_path, experiment) == {}
+    arguments = effective_arguments(load_launch_file(experiment.launch_file), given)
+    write_run_file(tmp_path, experiment, arguments, {}, 0)
+    assert report.changed_arguments(tmp_path, experiment) == given
+    page = report.render_page(experiment, [], [], {}, {}, changed=given)
+    assert ("<code>law:=function</code>, <code>law_function:=tustin</code>." in page) == bool(given)
+    assert ("differ from them" in page) == bool(given)
 
 
 def test_a_report_that_misses_a_number_names_its_line(

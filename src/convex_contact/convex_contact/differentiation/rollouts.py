@@ -142,8 +142,10 @@ class Rollout(RolloutParameters):
             Derivatives of the tangents [dq; dv] (steps + 1, 2 nv, n).
 
         Raises:
-            ValueError: a name is unknown, or a shape is wrong.
+            ValueError: a name is unknown, a shape is wrong, or one text was given in place of a list.
         """
+        if isinstance(parameters, str):
+            raise ValueError(f"parameters: expected a list of names or directions, got {parameters!r}")
         directions: list[Direction] = []
         for item in parameters:
             if not isinstance(item, str):

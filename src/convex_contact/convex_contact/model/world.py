@@ -39,7 +39,6 @@ from convex_contact.model.weld import Weld
 from convex_contact.problem import checks
 
 if TYPE_CHECKING:
-    from convex_contact.model.body_joints import BodyJoint
     from convex_contact.model.corotational import TetrahedralMesh
 
 Made = TypeVar("Made")
@@ -248,13 +247,7 @@ class World:
 
         return add_deformable(self, name, mesh, **options)
 
-    def add_joint(self, name: str, kind: str, a: int | str | None, b: int | str, **options: Any) -> BodyJoint:
-        """Joins two bodies, loops included; see :func:`convex_contact.model.body_joints.add_joint`."""
-        return body_joints.add_joint(self, name, kind, a, b, **options)
-
-    def add_gear(self, first: str, second: str, *, teeth: tuple[int, int], internal: bool = False) -> None:
-        """Couples two hinges by a gear; see :func:`convex_contact.model.body_joints.add_gear`."""
-        body_joints.add_gear(self, first, second, teeth=teeth, internal=internal)
+    add_joint, add_gear = body_joints.add_joint, body_joints.add_gear
 
     def _joint(self, tree: int | str, *joints: str) -> tuple[int, str]:
         """Returns a tree's number and its name; checks that it has these joints, with one coordinate each."""
@@ -372,7 +365,8 @@ class World:
             for number, known in enumerate(self.bodies):
                 if known.name == body:
                     return number
-            raise WorldError(f"{body}: no such body")
+            links = [known.name for known in self.bodies if known.name.rpartition("/")[2] == body]
+            raise WorldError(f"{body}: no such body{'; a link is ' + ' or '.join(links) if links else ''}")
         if not 0 <= body < len(self.bodies):
             raise WorldError(f"{body}: no such body; there are {len(self.bodies)}")
         return int(body)

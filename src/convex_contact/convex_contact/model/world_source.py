@@ -47,6 +47,10 @@ def open_world(source: str, values: Mapping[str, Any] | None = None, folder: Pat
     if _FUNCTION.fullmatch(source):
         return _called(source, dict(values or {}))
     if Path(source).suffix.lower() in LOADERS.keys() - {".yaml", ".yml"}:
+        unknown = sorted((values or {}).keys() - {"density"})
+        if unknown:
+            takes = "takes density alone, of the body of a mesh; other entries are those of world files (.yaml)"
+            raise WorldError(f"entry {unknown[0]}: {Path(source).name} {takes}")
         return _called(TOUCHED_FILE, {"file": source, **(values or {})})
     file = _found(source, folder)
     try:
@@ -54,7 +58,22 @@ def open_world(source: str, values: Mapping[str, Any] | None = None, folder: Pat
     except FileError as error:
         raise WorldError(str(error)) from None
     _replace(file.name, document.value, values or {})
-    return world_of(document, file.parent)
+    try:
+        return world_of(document, file.parent)
+    except WorldError as error:
+        raise WorldError(_refused_entry(file, values or {}) + str(error)) from None
+
+
+def _refused_entry(file: Path, values: Mapping[str, Any]) -> str:
+    """Names the first entry that alone makes a file's world impossible; empty if the file is wrong without entries."""
+    for path in (None, *values):
+        document = read_yaml(file)
+        _replace(file.name, document.value, {} if path is None else {path: values[path]})
+        try:
+            world_of(document, file.parent)
+        except WorldError:
+            return "" if path is None else f"entry {path}: "
+    return ""
 
 
 def entry_point_value(source: str) -> str:

@@ -26,18 +26,24 @@ RUBBER = Material(stiffness=2e5, dissipation=5.0, relaxation_time=1e-4, friction
 TABLE, FINGER = "table", "finger"
 
 
-def touched_file(file: str, density: float = DENSITY) -> World:
+def touched_file(file: str, density: float | None = None) -> World:
     """Returns the world of a file with a table, if it has none, and a finger.
 
     Args:
         file: path of a mesh, a URDF or an MJCF file.
-        density: of the body of a mesh [kg/m^3].
+        density: of the body of a mesh [kg/m^3]; None: `DENSITY`.
 
     Raises:
-        WorldError: the file is wrong, or has a body named as one of those that are added.
+        WorldError: the file is wrong, has a body named as one of those that are added, or is no mesh although a density
+            is given.
     """
     path = Path(str(file))
-    world = _mesh(path, density) if path.suffix.lower() in SUFFIXES else World.load(path)
+    if path.suffix.lower() in SUFFIXES:
+        world = _mesh(path, DENSITY if density is None else density)
+    elif density is None:
+        world = World.load(path)
+    else:
+        raise WorldError(f"{path.name}: density: expected none, since the file is no mesh and has masses of its own")
     taken = {TABLE, FINGER} & {body.name for body in world.bodies}
     if taken:
         raise WorldError(f"{path.name}: expected no body named {sorted(taken)[0]}, which is added")

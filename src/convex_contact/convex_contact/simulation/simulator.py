@@ -206,8 +206,10 @@ class Simulator(LastStep):
         """Restores a state that :meth:`state` returned; all that follows is repeated to the last bit.
 
         Raises:
-            ValueError: it is the state of another simulator.
+            ValueError: it is no such state, or that of another simulator.
         """
+        if not isinstance(state, SimulatorState):
+            raise ValueError(f"state: expected what state() returns, got {state!r}")
         state.give_back(self)
 
     @property
@@ -337,8 +339,11 @@ class Simulator(LastStep):
         """Makes one step or more; with an accuracy each has its own length.
 
         Raises:
+            ValueError: the count is negative.
             ConvergenceError: no convergence, or the accuracy is missed; time and state are those before the step.
         """
+        if count < 0:
+            raise ValueError(f"count: expected 0 or more steps, got {count}")
         if self.control is None:
             self._make_steps(count)
             return

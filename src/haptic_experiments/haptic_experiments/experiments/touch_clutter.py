@@ -128,7 +128,8 @@ def claim_coupling(
             f"{labels[name]}: {1e3 * n.least_energy:.2g} mJ at least, {1e3 * n.energy:.3g} mJ at the end"
             for name, n in numbers.items()
         )
-        + f" (limit {-1e3 * _SETTLING:.2g} mJ, which objects give as they settle)",
+        + f" (limit {-1e3 * _SETTLING:.2g} mJ, which objects give as they settle)"
+        + ("; no verdict, since the force reaches its bound, and is then not the coupling's" if saturated else ""),
         settled if not saturated else None,
         unless=unless,
     )
@@ -162,8 +163,9 @@ def claim_depth(claims: Claims, numbers: dict[str, Numbers], about: str = "deepe
 
 
 _CAPTION = (
-    "Left: path of the tool (grey) and of the objects (colours, from the hollow to the full mark). Right: force on the "
-    "tool along x and y, energy that the tool has put into the world, and Newton iterations of each tick."
+    "Left: path of the tool (grey) and of the objects (colours, from the hollow to the full mark); links that turn in "
+    "place, and fixed bodies, have none. Right: force on the tool along x and y, energy that the tool has put into the "
+    "world, and Newton iterations of each tick."
 )
 
 
