@@ -131,7 +131,7 @@ def harmonic(a: float, b: float) -> float:
     return 2.0 * a * b / (a + b)
 
 
-@pytest.mark.parametrize("approximation", ["lagged", "similar", "sap"])
+@pytest.mark.parametrize("approximation", ["lagged", "similar", "sap", "lagged_elastoplastic"])
 @pytest.mark.parametrize("angle", [0.0, 0.7])
 def test_friction_on_grooves_is_that_of_maximum_dissipation(angle: float, approximation: str) -> None:
     """f = -N M^2 v/|M v| is the force of the ellipse {M y: |y| <= N} that dissipates most."""
@@ -151,6 +151,55 @@ def test_friction_on_grooves_is_that_of_maximum_dissipation(angle: float, approx
         expected -= 1e-3 * G * M @ M @ v / np.linalg.norm(M @ v)
     # 2 % for the normal force, which still swings about m g when the window begins and ends
     np.testing.assert_allclose(v - start, expected, rtol=0.0, atol=0.02 * np.linalg.norm(expected))
+
+
+def test_grooves_hold_what_is_below_their_friction() -> None:
+    """The plate yields by about f/k_t, M^-2 m2 times as much as on a surface without grooves, and stays there."""
+    stiffness, force = 1e4, np.array([0.6, 0.3])
+    springs = {"tangential_stiffness": stiffness, "tangential_damping": 20.0}
+    simulator = simulator_of(grooved_floor(0.7, 0.2, 0.8), approximation="lagged_elastoplastic", **springs)
+    simulator.step(200)
+    start = simulator.state("plate").position[:2]
+    simulator.apply_wrench("plate", (*force, 0.0), np.cross((0.0, 0.0, -0.5 * SIZE[2]), (*force, 0.0)))  # at the floor
+    simulator.step(2000)
+    u = np.array([math.cos(0.7), math.sin(0.7)])
+    M = harmonic(0.2, 0.4) * np.outer(u, u) + harmonic(0.8, 0.4) * (np.eye(2) - np.outer(u, u))
+    assert np.linalg.norm(np.linalg.solve(M, force)) < 0.9 * G  # inside the ellipse
+    expected = 0.5 * (M**2).sum() * np.linalg.solve(M @ M, force) / stiffness / 4  # four corners
+    # the corners are pressed alike to 1e-3
+    np.testing.assert_allclose(simulator.state("plate").position[:2] - start, expected, rtol=1e-3, atol=0.0)
+    assert np.linalg.norm(simulator.state("plate").velocity) < 1e-10
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+@pytest.mark.parametrize("push", [0.5, 3.0])
+def test_the_report_of_a_step_is_its_solution_s(push: float, approximation: str) -> None:
+    """Sticking, and the elastic displacements with which the next step begins, below friction and while it slides."""
+    simulator = simulator_of(grooved_floor(0.3, 0.2, 0.8), approximation=approximation)
+    simulator.apply_wrench("plate", (push, 0.0, 0.0))
+    simulator.step(400)
+    solution = simulator.solution
+    np.testing.assert_array_equal(simulator.contacts.sticking, solution.sticking)
+    assert simulator.contacts.sticking.any() == (push < 1.0)
+    if approximation == "lagged_elastoplastic":
+        kept = simulator.dynamics.contacts.elastic[: len(solution.sticking)]
+        np.testing.assert_allclose(kept, solution.elastic_displacement, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+def test_the_solution_of_a_step_holds_where_only_some_contacts_have_grooves(approximation: str) -> None:
+    world = on_a_floor(friction=0.4)
+    grooved = Material(friction=0.2, friction_across=0.8, friction_direction=(1.0, 0.0, 0.0), stiffness=STIFFNESS)
+    z = 0.5 * SIZE[2] - G / (4 * 0.5 * STIFFNESS)
+    world.add_box("grooved", mass=1.0, size=SIZE, position=(1.0, 0.0, z), material=grooved)
+    simulator = simulator_of(world, approximation=approximation)
+    for body in ("plate", "grooved"):
+        simulator.apply_wrench(body, (1.5, 0.5, 0.0))
+    simulator.step(50)
+    solution = simulator.solution
+    assert solution.problem.friction_tensor is not None and len(simulator.contacts.impulse) == 8
+    # the step stops at 1e-5 of the momenta, the reports are those of the same velocity
+    np.testing.assert_allclose(solution.impulse, simulator.contacts.impulse, rtol=1e-9, atol=1e-12)
 
 
 def test_grooves_rotate_with_the_body() -> None:

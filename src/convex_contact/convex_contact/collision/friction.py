@@ -85,6 +85,16 @@ def combined_tensor(
     )
 
 
+def friction_of_problem(coefficient: np.ndarray, tensor: np.ndarray) -> dict[str, np.ndarray]:
+    """Returns coefficients (n,) and tensors (n, 2, 2) as arguments of `ContactProblem`."""
+    plain = (tensor == np.eye(2)).all(axis=(1, 2))
+    if plain.all():
+        return {"friction": coefficient}
+    if plain.any():
+        return {"friction": coefficient, "friction_tensor": tensor}
+    return {"friction": coefficient[:, None, None] * tensor}
+
+
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def slip_speed(w: WorldRecord, c: ContactRecord, k: int) -> float:
     """Returns the slip speed at contact k at the start of the step [m/s]."""

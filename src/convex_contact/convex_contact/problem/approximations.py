@@ -15,7 +15,7 @@ from numba import njit
 
 from convex_contact.problem import contact_kernels as kernels
 from convex_contact.problem.contact_kernels import ContactLaw, Regularisation
-from convex_contact.problem.elastoplastic import update_elastic_displacement
+from convex_contact.problem.elastoplastic import find_elastic_displacement
 from convex_contact.problem.elementwise import run
 from convex_contact.problem.normal_laws import NormalLaw
 
@@ -40,6 +40,7 @@ class ContactParameters:
         tangential_stiffness: k_t [N/m].
         tangential_damping: b_t [N s/m].
         elastic_displacement: e at the start of the step, in the contact's frame [m], shape (nc, 2).
+        friction_tensor: M beside mu, shape (nc, 2, 2); None: I beside mu.
     """
 
     period: float
@@ -57,6 +58,14 @@ class ContactParameters:
     tangential_stiffness: np.ndarray
     tangential_damping: np.ndarray
     elastic_displacement: np.ndarray
+    friction_tensor: np.ndarray | None = None
+
+    @property
+    def tensor(self) -> np.ndarray:
+        """M, shape (nc, 2, 2) or (1, 2, 2)."""
+        if self.friction.ndim == 3:
+            return self.friction
+        return np.eye(2)[None] if self.friction_tensor is None else self.friction_tensor
 
     @property
     def coefficient(self) -> np.ndarray:
@@ -66,7 +75,7 @@ class ContactParameters:
     @property
     def mean_square(self) -> np.ndarray:
         """m2: ||M||_F^2/2 for a tensor, 1 for isotropic friction, shape (nc,)."""
-        return np.ones(len(self.phi0)) if self.friction.ndim == 1 else 0.5 * (self.friction**2).sum(axis=(1, 2))
+        return 0.5 * (self.tensor**2).sum(axis=(1, 2)) + np.zeros(len(self.phi0))
 
     @property
     def lagged_impulse(self) -> np.ndarray:
@@ -76,7 +85,7 @@ class ContactParameters:
     @property
     def table(self) -> np.ndarray:
         """Table of the contacts for the kernels, with the columns of `contact_kernels`, shape (nc, 16)."""
-        M = self.friction if self.friction.ndim == 3 else np.eye(2)[None]
+        M = self.tensor
         e = self.elastic_displacement
         columns = {
             kernels.PHI0: self.phi0,
@@ -144,13 +153,12 @@ class Approximation:
         """Returns e at the end of the step [m], shape (nc, 2); zeros unless lagged_elastoplastic."""
         if self.code != kernels.LAGGED_ELASTOPLASTIC:
             return np.zeros_like(p.elastic_displacement)
-        # M^-2 gamma m2 is the force on isotropic springs of the same stiffness
-        force, m2 = impulse[:, :2], 1.0
-        if p.friction.ndim == 3:
-            m2 = 0.5 * (p.friction**2).sum(axis=(1, 2))[:, None]
-            force = np.linalg.solve(p.friction @ p.friction, force[..., None])[..., 0]
-        k, b = p.tangential_stiffness[:, None], p.tangential_damping[:, None]
-        return np.asarray(update_elastic_displacement(k, b, p.period, p.elastic_displacement, m2 * force))
+        table, e = p.table, p.elastic_displacement
+        dtype = np.result_type(table, impulse, np.asarray(p.period))
+        arrays = table.astype(dtype), dtype.type(p.period), e.astype(dtype), impulse.astype(dtype)
+        out = np.empty((len(e), 2), dtype=dtype)
+        run(_displacements, dtype, *arrays, out)
+        return out
 
     def _prepared(self, p: ContactParameters, v: np.ndarray) -> tuple[ContactLaw, np.ndarray, np.ndarray]:
         """Returns law, derived numbers of the contacts and velocities for the loops, all of one type of number."""
@@ -171,6 +179,12 @@ def _prepare(law: ContactLaw, numbers: Regularisation, w: np.ndarray, table: np.
 def _impulses(law: ContactLaw, derived: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
     for i in range(len(v)):
         out[i, 0], out[i, 1], out[i, 2] = kernels.impulse(law, derived, i, v[i, 0], v[i, 1], v[i, 2])
+
+
+def _displacements(table: np.ndarray, period: Any, e: np.ndarray, impulse: np.ndarray, out: np.ndarray) -> None:
+    for i in range(len(e)):
+        g = impulse[i]
+        out[i, 0], out[i, 1] = find_elastic_displacement(table, i, period, e[i, 0], e[i, 1], g[0], g[1])
 
 
 @njit(error_model="numpy", cache=True)

@@ -15,9 +15,9 @@ A contact point that moves over the surfaces (rolling) needs no further term: e 
 since they met at the present contact point, and rolling changes it only by the slip velocity v_t.
 
 Loss of contact: with the lagged bound F = mu gamma_n0/dt = 0 the problem itself gives f = 0 and
-e_new = b_t e/(b_t + dt k_t). The unloaded bristles spring back with their own time constant b_t/k_t, at once without
-damping. When a pair leaves the problem (phi beyond the threshold), its e is dropped and starts from zero when the pair
-returns. A first touch has gamma_n0 = 0, hence no friction in its first step, as in Lagged.
+e_new = b_t e/(b_t + dt k_t). A simulator sets e to zero where the bodies do not overlap at the start of a step: such a
+contact has no friction, and may leave the list. A first touch has gamma_n0 = 0, hence no friction in its first step, as
+in Lagged.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from convex_contact.problem import checks
+from convex_contact.problem.contact_kernels import M11, M12, M22, TANGENTIAL_DAMPING, TANGENTIAL_STIFFNESS
 from convex_contact.problem.elementwise import elementwise
 from haptic_files.moved_modules import renamed
 
@@ -37,6 +38,41 @@ from haptic_files.moved_modules import renamed
 def update_elastic_displacement(k: Any, b: Any, period: Any, e: Any, impulse: Any) -> Any:
     """Returns e at the end of a step [m], (b_t e - gamma_t)/(b_t + dt k_t), from e at its start; also for arrays."""
     return (b * e - impulse) / (b + period * k)
+
+
+@elementwise
+def _divided(a: Any, b: Any, c: Any, g1: Any, g2: Any) -> Any:
+    """Returns M^-1 g of a friction tensor M = [[a, b], [b, c]]; of one without friction in a direction M^+ g."""
+    determinant, trace = a * c - b * b, a + c
+    if determinant.real <= 1e-14 * (trace * trace).real:
+        square = trace * trace
+        return (a * g1 + b * g2) / square, (b * g1 + c * g2) / square
+    return (c * g1 - b * g2) / determinant, (a * g2 - b * g1) / determinant
+
+
+@elementwise
+def find_elastic_displacement(p: np.ndarray, i: int, period: Any, e1: Any, e2: Any, g1: Any, g2: Any) -> Any:
+    """Returns e of contact i at the end of a step [m], with a friction tensor M by its parameters (`contact_kernels`).
+
+    M e obeys the law of the scaled velocity M v with the stiffness k_t/m2 and the force M^-1 gamma_t, hence
+    e <- (b_t e - m2 M^-2 gamma_t)/(b_t + dt k_t).
+
+    Args:
+        p: table of parameters.
+        i: row of the contact.
+        period: dt [s].
+        e1, e2: e at the start of the step along t1, t2 [m].
+        g1, g2: impulse along t1, t2 [N s].
+    """
+    a, b, c = p[i, M11], p[i, M12], p[i, M22]
+    m2 = 0.5 * (a * a + 2.0 * b * b + c * c)
+    x1, x2 = _divided(a, b, c, g1, g2)
+    x1, x2 = _divided(a, b, c, x1, x2)
+    k, damping = p[i, TANGENTIAL_STIFFNESS], p[i, TANGENTIAL_DAMPING]
+    return (
+        update_elastic_displacement(k, damping, period, e1, m2 * x1),
+        update_elastic_displacement(k, damping, period, e2, m2 * x2),
+    )
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)

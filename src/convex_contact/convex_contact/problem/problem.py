@@ -47,6 +47,8 @@ class ContactProblem:
         tangential_stiffness: k_t [N/m] of lagged_elastoplastic, above 0, shape (nc,); None for `stiffness`.
         tangential_damping: b_t [N s/m] of lagged_elastoplastic, shape (nc,); None for zeros.
         elastic_displacement: e of lagged_elastoplastic along t1, t2 [m], shape (nc, 2); None for zeros.
+        friction_tensor: M beside the coefficient mu, symmetric positive definite, shape (nc, 2, 2), so that contacts
+            with mu (M = I) and contacts with a tensor (mu = 1) are in one problem; None: `friction` says all.
 
     Raises:
         ValueError: a field has a wrong shape, a number that is not finite or out of bounds, or a matrix is not
@@ -82,6 +84,7 @@ class ContactProblem:
     tangential_stiffness: ArrayLike | None = None
     tangential_damping: ArrayLike | None = None
     elastic_displacement: ArrayLike | None = None
+    friction_tensor: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -112,6 +115,11 @@ class ContactProblem:
             set_(self, "friction", checks.per_contact("friction", self.friction, nc, minimum=0.0))
         else:
             raise ValueError(f"friction: expected shape ({nc},) or ({nc}, 2, 2), got {np.shape(self.friction)}")
+        if self.friction_tensor is not None:
+            if np.ndim(self.friction) == 3:
+                raise ValueError("friction_tensor: expected None, since friction has tensors already")
+            tensor = checks.positive_definite("friction_tensor", self.friction_tensor, (nc, 2, 2))
+            set_(self, "friction_tensor", tensor)
         bias = np.zeros((nc, 3)) if self.bias is None else self.bias
         set_(
             self, "bias", checks.array("bias", np.reshape(bias, (nc, 3)) if np.size(bias) == 3 * nc else bias, (nc, 3))
@@ -206,6 +214,7 @@ class ContactProblem:
             tangential_stiffness=np.asarray(self.tangential_stiffness),
             tangential_damping=np.asarray(self.tangential_damping),
             elastic_displacement=np.asarray(self.elastic_displacement),
+            friction_tensor=None if self.friction_tensor is None else np.asarray(self.friction_tensor),
         )
 
     def contact_velocity(self, v: np.ndarray) -> np.ndarray:

@@ -32,8 +32,7 @@ from convex_contact.collision.contacts import carry_tangential
 from convex_contact.model.arrays import BodyRowRecord, ContactRecord, JointRowRecord, WorldRecord
 from convex_contact.model.bodies import move_free_bodies, prepare_free_bodies
 from convex_contact.model.tree_kernels import move_trees, prepare_trees
-from convex_contact.problem import contact_kernels
-from convex_contact.problem.elastoplastic import update_elastic_displacement
+from convex_contact.problem.elastoplastic import find_elastic_displacement
 from convex_contact.problem.errors import ConvergenceError
 from convex_contact.simulation.dynamics import ALL_PAIRS, KEPT, PREDICTED, collect_contacts, grow_margins
 from convex_contact.simulation.joint_rows import acts
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from convex_contact.simulation.body_joint_rows import BodyRows
     from convex_contact.simulation.dynamics import WorldDynamics
 
-_P = contact_kernels
 #: number of records that a simulator keeps
 KEPT_RECORDS = 6
 #: status of :func:`make_steps`, in addition to those of `newton`
@@ -301,17 +299,15 @@ def _copy_velocity(w: WorldRecord, velocity: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def update_elastic_displacements(c: ContactRecord, s: Any, period: float) -> None:
-    """Writes the contacts' elastic displacements at the end of the step: e <- (b_t e - gamma_t)/(b_t + dt k_t).
+    """Writes the contacts' elastic displacements at the end of the step, see `find_elastic_displacement`.
 
     A contact that did not overlap at the start of the step has none: it has no friction, and may leave the list.
     """
     gamma, p, start, end = s.gamma, s.contact_parameters, c.elastic_start, c.elastic
     phi0 = c.phi0
     for k in range(c.count[0]):
-        kt, bt = p[k, _P.TANGENTIAL_STIFFNESS], p[k, _P.TANGENTIAL_DAMPING]
-        for i in range(2):
-            e, g = start[k, i], gamma[k, i]
-            end[k, i] = update_elastic_displacement(kt, bt, period, e, g) if phi0[k] < 0.0 else 0.0
+        e1, e2 = find_elastic_displacement(p, k, period, start[k, 0], start[k, 1], gamma[k, 0], gamma[k, 1])
+        end[k, 0], end[k, 1] = (e1, e2) if phi0[k] < 0.0 else (0.0, 0.0)
 
 
 __getattr__ = renamed(__name__, {"yielded": "update_elastic_displacements"})

@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from convex_contact.collision import broad_phase, contact_surface, contacts
+from convex_contact.collision.friction import friction_of_problem
 from convex_contact.model import bodies, native, tree_kernels
 from convex_contact.model.arrays import (
     LAW_DIRECTIONAL,
@@ -404,15 +405,13 @@ class WorldDynamics(StateAccess):
                     columns = side_columns(a.tree_v, branches, int(tree), int(c.last[k, side]))
                     jacobian[k, :, columns] = c.J[k, side, :, : len(columns)].T
         names = ("phi0", "v_n0", "stiffness", "dissipation", "relaxation_time")
-        friction = c.friction[:n].copy()
-        if self.has_grooves:
-            friction = friction[:, None, None] * c.friction_tensor[:n][:, [[0, 1], [1, 2]]]
+        friction = friction_of_problem(c.friction[:n].copy(), c.friction_tensor[:n][:, [[0, 1], [1, 2]]])
         return {
             "A": matrix,
             "v_star": a.v_star.copy(),
             "J": jacobian.reshape(3 * n, self.nv),
             "bias": c.bias[:n].copy(),
-            "friction": friction,
+            **friction,
         } | {name: getattr(c, name)[:n].copy() for name in names}
 
     def joint_limits(self) -> JointLimits:

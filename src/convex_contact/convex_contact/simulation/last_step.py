@@ -69,16 +69,13 @@ class LastStep:
             flat, flags = np.zeros(0), np.zeros(0, dtype=bool)
             whole, frames = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3, 3))
             return ContactReport(whole, none, frames, flat, none, none, flat, flags, flat)
-        return ContactReport(*contact_report_arrays(c.record, self._workspace, self._chosen.code, self.period))
+        return ContactReport(*contact_report_arrays(c.record, self._workspace))
 
     @property
     def contacts_in_world_axes(self) -> tuple[np.ndarray, ...]:
         """Arrays of the last step's contacts, see :func:`~convex_contact.simulation.reports.world_axes_arrays`."""
         if self._solved:
-            arrays = step_world_axes_arrays(
-                self.dynamics.contacts.record, self._workspace, self._chosen.code, self.period
-            )
-            return tuple(arrays)
+            return tuple(step_world_axes_arrays(self.dynamics.contacts.record, self._workspace))
         r = self.contacts
         return tuple(
             world_axes_arrays(r.body, r.position, r.frame, r.signed_distance, r.impulse, r.slip_velocity, r.sticking)

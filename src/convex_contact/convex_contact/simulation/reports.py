@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from numba import njit
 
 from convex_contact.model.arrays import ContactRecord
 from convex_contact.problem import contact_kernels
+from convex_contact.solver.contact_terms import law_of
 from convex_contact.solver.workspace import inputs, load_of, outputs, statistics
 
 _P = contact_kernels
@@ -116,25 +116,16 @@ class ContactReport:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def contact_report_arrays(c: ContactRecord, s: Any, approximation: int, period: float) -> Any:
+def contact_report_arrays(c: ContactRecord, s: Any) -> Any:
     """Returns the arrays of a :class:`ContactReport`."""
     gamma, vc, derived, took_part, _ = outputs(s)
+    law = law_of(s)
     n = c.count[0]
     slip, sticking = np.zeros((n, 3)), np.zeros(n, dtype=np.bool_)
     for k in range(n):
         for i in range(3):
             slip[k, i] = vc[k, 0] * c.frame[k, 0, i] + vc[k, 1] * c.frame[k, 1, i]
-        size = math.hypot(gamma[k, 0], gamma[k, 1])
-        if approximation == _P.LAGGED_ELASTOPLASTIC:  # below the yield force
-            bound = period * derived[k, _P.D_BOUND]
-        elif approximation == _P.SAP:  # inside the cone
-            bound = c.friction[k] * gamma[k, 2]
-        else:  # below the soft norm's width
-            lagged = approximation == _P.LAGGED or approximation == _P.LAGGED_REGULARIZED
-            load = derived[k, _P.D_BOUND] if lagged else c.friction[k] * gamma[k, 2]
-            slow = math.hypot(vc[k, 0], vc[k, 1]) <= derived[k, _P.D_EPS]
-            bound = math.inf if slow and load > 0.0 else 0.0
-        sticking[k] = took_part[k] != 0 and size < bound * (1 - 1e-12)
+        sticking[k] = took_part[k] != 0 and _P.sticks(law, derived, k, vc[k, 0], vc[k, 1], vc[k, 2])
     return (
         c.body[:n].copy(), c.point[:n].copy(), c.frame[:n].copy(), c.phi0[:n].copy(), gamma[:n].copy(), slip,
         vc[:n, 2].copy(), sticking, c.area[:n].copy(),
@@ -164,9 +155,9 @@ def world_axes_arrays(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def step_world_axes_arrays(c: ContactRecord, s: Any, approximation: int, period: float) -> Any:
+def step_world_axes_arrays(c: ContactRecord, s: Any) -> Any:
     """Returns the arrays of `world_axes_arrays` for the last step."""
-    body, point, frame, distance, impulse, slip, _, sticking, _ = contact_report_arrays(c, s, approximation, period)
+    body, point, frame, distance, impulse, slip, _, sticking, _ = contact_report_arrays(c, s)
     return world_axes_arrays(body, point, frame, distance, impulse, slip, sticking)
 
 
