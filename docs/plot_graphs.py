@@ -1,6 +1,6 @@
 """Draws the graphs of experiments of several nodes: ./haptics exec python docs/plot_graphs.py RUN...
 
-Nodes, messages and the declared delay are the experiment's metadata. The nodes of the run measure the times on the
+Nodes, messages and delayed edges are those of the launch file. The nodes of the run measure the times on the
 edges, from publishing to receiving. Realtime runs on an otherwise idle machine are the most informative.
 """
 

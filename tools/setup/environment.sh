@@ -114,7 +114,7 @@ set_up() {  # [--clean]: makes the parts that are missing
     (cd "$home" && rm -rf stamp env install build log/* colcon numba_cache constraints_cache peers stages uv uv_cache)
     mapfile -t lines < <(missing "$python")
   fi
-  [[ "${lines[*]}" != *(packages|rest)\ * ]] || say "setting up the environment in $home: ${found#* }"
+  [[ $(printf '\n%s' "${lines[@]}") != *$'\n'@(packages|rest)\ * ]] || say "setting up the environment in $home: ${found#* }"
   # pip installs nowhere else; uv follows pip's settings
   [[ $ros == system ]] || settings=(-u PYTHONPATH _ROS_WHEELS_BOOTSTRAP_COMPLETE=1)
   settings+=(PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 PIP_TARGET= PIP_PREFIX= PIP_ROOT= "COLCON_HOME=$home/colcon")

@@ -23,7 +23,7 @@ EVENT_DEPTH = 1000
 DEADLINE_PERIODS = 10
 
 #: end of the name of a node that only displays tick topics. Nodes in one process send it the newest message of a topic,
-#: some ten times a second, instead of one in each tick, while no other process reads the topic
+#: up to 60 times a second, instead of one in each tick, while no other process reads the topic
 PICTURE_READER = "_pictures"
 
 #: lease after which a silent device counts as gone; the default of DDS is 20 s

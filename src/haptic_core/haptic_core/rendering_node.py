@@ -1,7 +1,8 @@
 """Base of the rendering nodes: device state in, library step, command out.
 
-A subclass defines `parameter_file`, `command_mode`, `state_type` and three methods: `build` (library
-object from parameters), `render` (one step, fills `command`) and `fill_state` (its own state message).
+A subclass defines `parameter_file`, `command_mode`, `state_type` and five methods: `build` (library object from
+parameters), `install` (uses that object), `reset`, `render` (one step, fills `command`) and `fill_state` (its own state
+message).
 A node may also use the states of other nodes: `input_types` lists the kinds that it understands, its parameter `inputs`
 the inputs that it waits for before it computes a tick (docs/loop.md). This module has no physics and no timer for the
 ticks: the device is the clock.

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from haptic_core.commands import Motion
+from haptic_core.commands import POSITION, Motion
 from haptic_core.errors import HapticError, ParameterError
 
 #: bits of DeviceState.limited, and the names under which their ticks are counted
@@ -224,7 +224,8 @@ class SafetyLayer:
 
     def _inside(self, command: Motion) -> Motion:
         pose, q, rate = command.pose, command.joint_position, command.joint_velocity
-        if any(not low <= value <= high for (_, low, high), value in zip(self._box, pose.tolist(), strict=False)):
+        places = pose.tolist() if command.fields & POSITION and q is None else ()
+        if any(not low <= value <= high for (_, low, high), value in zip(self._box, places, strict=False)):
             self.limited |= LIMITED_WORKSPACE
             command = replace(command, pose=np.concatenate((np.clip(pose[:3], *self.limits.workspace), pose[3:])))
         if q is not None:

@@ -188,14 +188,19 @@ def test_a_motion_is_brought_back_into_the_workspace_and_its_joints_to_their_lim
     given = motion()
     found = safe.motion(given, HOME, np.zeros(2))
     assert found is not None and found.joint_position is not None and found.joint_velocity is not None
-    assert_array_equal(found.pose, [0.1, -0.05, 0.2, *given.pose[3:]])
+    assert_array_equal(found.pose, given.pose)  # the places of the joints replace it
     assert_array_equal(found.joint_position, [0.1, -0.3])
     assert_array_equal(found.joint_velocity, [1.5, -3.0])
     assert safe.limited == LIMITED_WORKSPACE | LIMITED_VELOCITY
     assert safe.counts == {"workspace": 1, "velocity": 1}
     assert_array_equal(given.pose, motion().pose)  # what came is not changed
+    found = safe.motion(motion(joint_position=None, joint_velocity=None), HOME, np.zeros(2))
+    assert found is not None and safe.limited == LIMITED_WORKSPACE
+    assert_array_equal(found.pose, [0.1, -0.05, 0.2, *given.pose[3:]])
     safe.motion(motion(joint_position=None, joint_velocity=None, pose=HOME), HOME, np.zeros(2))
     assert safe.limited == 0
+    safe.motion(motion(fields=VELOCITY, joint_position=None, joint_velocity=None), HOME, np.zeros(2))
+    assert safe.limited == 0  # a pose that is not commanded
 
 
 def test_after_a_stop_a_motion_comes_in_from_where_the_tool_was_measured() -> None:

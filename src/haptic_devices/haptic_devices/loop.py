@@ -66,7 +66,7 @@ class TickLoop:
 
     Attributes:
         tick: number of the open tick.
-        status: OK, SAFE_STOP (until `restart`) or FAULT.
+        status: OK, SAFE_STOP (until `resume` or `restart`) or FAULT.
         missed: ticks that advanced without the answers of all sources, and skipped ticks.
         inputs: names of the sources that a source waits for before it answers, by its name.
         reason: reason of the status, if it is not OK.

@@ -68,6 +68,29 @@ def node(name: str, executable: str = "my_lab/spring_node", **parameters: Any) -
     return LaunchedNode(name, "/arm", executable, parameters)
 
 
+def test_of_two_messages_of_a_node_one_may_be_that_of_the_tick_before() -> None:
+    device = node("device", sources=["world", "friction"], device="arm")
+    inputs = {"inputs": ["world:contacts", "world:bodies"], "delayed_inputs": ["world:contacts"]}
+    friction = node("friction", "haptic_friction/friction_node", **inputs)
+    found = graph_of([device, node("world", "convex_contact/contact_node"), friction]).edges
+    assert {(edge.message.rpartition("/")[2], edge.delayed) for edge in found if edge.source == "world"} == {
+        ("ContactArray", True), ("BodyStates", False), ("DeviceCommand", False)
+    }  # fmt: skip
+    back = node("world", "convex_contact/contact_node", inputs=["friction:friction"])
+    with pytest.raises(HapticError, match="is a cycle: declare one of its edges delayed"):
+        graph_of([device, back, friction])
+
+
+def test_messages_of_other_packages_are_edges() -> None:
+    device = node("device", sources=["taker", "giver"], device="arm")
+    taker, giver = node("taker", inputs=["giver:force"]), node("giver")
+    edges = graph_of([device, taker, giver]).edges
+    assert Edge(source="giver", target="taker", message="") in edges
+    assert evaluation_order(edges) == ("device", "giver", "taker")
+    with pytest.raises(HapticError, match="is a cycle: declare one of its edges delayed"):
+        graph_of([device, taker, node("giver", inputs=["taker:force"])])
+
+
 def test_topics_are_those_of_the_nodes_that_the_device_waits_for() -> None:
     device = node("device", sources=["friction", "spring"], device="arm")
     friction = node("friction", "haptic_friction/friction_node", inputs=[""], consumers=["spring"])

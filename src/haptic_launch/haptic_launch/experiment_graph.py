@@ -8,6 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, ClassVar
 
 from haptic_core.errors import HapticError
+from haptic_core.tick_inputs import node_and_kind
 from haptic_launch.launch_nodes import LaunchedNode
 
 #: node at which every tick begins and ends
@@ -66,7 +67,7 @@ class Edge:
     Attributes:
         source: name of the node that publishes.
         target: name of the node that receives the message.
-        message: full name of the message's type.
+        message: full name of the message's type; empty for an input of another package.
         delayed: whether the message is that of the previous tick, which breaks a cycle.
     """
 
@@ -120,7 +121,7 @@ def graph_of(nodes: Sequence[LaunchedNode]) -> ExperimentGraph:
     """Builds the graph of nodes from their parameters.
 
     The device is the node with the parameter `sources`, which names the rendering nodes; these name each other in
-    `inputs`, `delayed_inputs` and `consumers`. Topics of nodes of other packages are not known here.
+    `inputs`, `delayed_inputs` and `consumers`. Topics and messages of other packages are not known here.
 
     Raises:
         HapticError: there is not exactly one device, a source is missing, or the edges that are not delayed make a
@@ -160,15 +161,13 @@ def _names(parameters: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _inputs(node: LaunchedNode) -> list[Edge]:
-    """Returns the edges of a rendering node's inputs: entries `node:kind`, where `wall` is `wall:wall`."""
-    delayed = {entry.partition(":")[0] for entry in _names(node.parameters, "delayed_inputs")}
+    """Returns the edges of a rendering node's inputs; those that are in `delayed_inputs`, too, are delayed."""
+    delayed = _names(node.parameters, "delayed_inputs")
     found = []
     for entry in _names(node.parameters, "inputs"):
-        source, _, kind = entry.partition(":")
-        message = INPUT_MESSAGES.get(kind or source)
-        if message is not None:
-            edge = Edge(source=source, target=node.name, message=_full(message), delayed=source in delayed)
-            found.append(edge)
+        source, kind = node_and_kind(entry)
+        message = _full(INPUT_MESSAGES[kind]) if kind in INPUT_MESSAGES else ""
+        found.append(Edge(source=source, target=node.name, message=message, delayed=entry in delayed))
     return found
 
 
