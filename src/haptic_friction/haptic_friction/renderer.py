@@ -185,7 +185,8 @@ class FrictionRenderer:
     With an input that has a normal force, friction acts along its surfaces: the law is scaled so that its kinetic force
     is mu N. N is the normal force of walls, of the contacts of the tool's body in a simulated world, or of the surface
     of a constrained reference, on which friction then acts. With an input of kind bodies, friction acts between two
-    partners, the tool or bodies of a world, and the model takes their relative velocity.
+    partners, the tool or bodies of a world, and the model takes their relative velocity. With an input of any kind the
+    model is an impedance, since inputs give relative velocities and an admittance takes a force.
 
     Args:
         model: friction model with one component per axis.
@@ -207,6 +208,8 @@ class FrictionRenderer:
     def __init__(self, model: Model, settings: FrictionSettings) -> None:
         if len(settings.axes) != model.dimension:
             raise ValueError(f"axes: expected {model.dimension}, as the model's dimension, got {len(settings.axes)}")
+        if settings.kinds and model.kind != "impedance":
+            raise ValueError(f"model: expected an impedance with inputs {sorted(settings.kinds)}, got an admittance")
         self._install(model, settings)
         self.reset()
 
@@ -421,10 +424,10 @@ def _check_partners(values: Parameters, model: Model) -> None:
 def _check_scalable(values: Parameters, model: Model) -> None:
     """Refuses a model that a normal force cannot scale."""
     inputs = [name for name in values["inputs"] if name]
+    if values["rendering"] != "impedance":
+        raise ValueError(f"parameter rendering: expected impedance with inputs {inputs}, got admittance")
     if not isinstance(model, FrictionModel):
         raise ValueError(f"parameter model: expected a single element with inputs {inputs}, got 'parallel'")
     if not values["friction_force"] > 0.0:
         raise ValueError(f"parameter friction_force: expected above 0 with inputs {inputs}, got 0")
     model.set_load(1.0)
-    if "constraints" in input_kinds(values) and values["rendering"] != "impedance":
-        raise ValueError(f"parameter rendering: expected impedance with inputs {inputs}, got admittance")

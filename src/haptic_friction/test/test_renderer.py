@@ -93,6 +93,21 @@ class CONTACTS:
     normal, normal_impulse, slip_velocity = (0.0, 0.0, 1.0), (5.0 * T,), (0.1, 0.0, 0.0)
 
 
+@pytest.mark.parametrize("kind", ["wall", "world:contacts", "constraints"])
+def test_an_admittance_with_a_normal_force_is_refused(kind: str) -> None:
+    """The input of an admittance is the user's force; the relative velocity of a surface has no place in it."""
+    message = rf"^parameter rendering: expected impedance with inputs \['{kind}'\], got admittance$"
+    for model in ("A", "C"):
+        with pytest.raises(ValueError, match=message):
+            FrictionRenderer.from_parameters(values(inputs=[kind], rendering="admittance", model=model))
+
+
+def test_a_renderer_with_inputs_takes_no_admittance() -> None:
+    settings = FrictionSettings(axes=(0,), kinds=frozenset({"wall"}))
+    with pytest.raises(ValueError, match=r"^model: expected an impedance with inputs \['wall'\], got an admittance$"):
+        FrictionRenderer(ModelA(CoulombLaw(2.0), mass=1.0, period=T), settings)
+
+
 def test_change_of_parameters_is_whole_or_not_at_all() -> None:
     renderer = FrictionRenderer.from_parameters(values())
     for u in MOTION[:50]:
