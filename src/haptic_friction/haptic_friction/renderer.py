@@ -170,10 +170,9 @@ def take_over(old: Model, new: Model) -> None:
     state, fresh = old.state, new.state
     if {name: value.shape for name, value in state.items()} != {name: value.shape for name, value in fresh.items()}:
         return
-    ratio = np.divide(getattr(old, "stiffness", 1.0), getattr(new, "stiffness", 1.0))
-    for name in state:
-        if name.endswith("displacement") or name == "stretch":
-            state[name] *= ratio[:, None] if ratio.ndim else ratio
+    for name, stiffness in old.elastic_stiffness.items():
+        ratio = np.divide(stiffness, new.elastic_stiffness[name])
+        state[name] *= ratio[:, None] if ratio.ndim else ratio
     new.restore(state)
     if isinstance(old, FrictionModel) and isinstance(new, FrictionModel):
         new.dissipated_energy = old.dissipated_energy

@@ -150,6 +150,11 @@ class FrictionModel(ABC):
         """Rows of the state that are elastic displacements [m], by name, shape (dimension,) each, copies."""
         return {name: self._state[0, row].copy() for name, row in self._elastic_rows}
 
+    @property
+    def elastic_stiffness(self) -> dict[str, float | np.ndarray]:
+        """Stiffness [N/m] of the spring of each row of `elastic_state`, by name; 1 for a model without a spring."""
+        return dict.fromkeys((name for name, _ in self._elastic_rows), getattr(self, "stiffness", 1.0))
+
     def restore(self, state: Mapping[str, ArrayLike]) -> None:
         """Sets the state to an earlier value of `state`; flags and energy stay.
 
@@ -295,6 +300,11 @@ class WithMass(AdmittanceModel):
         super().__init__(model.law, model.period, model.dimension, model.constants[3:])
         self.constants[1] = model.period / self.mass
 
+    @property
+    def elastic_stiffness(self) -> dict[str, float | np.ndarray]:
+        """Stiffness [N/m] of the coupled model, see `FrictionModel.elastic_stiffness`."""
+        return self.model.elastic_stiffness
+
     def reset(self, *, velocity: ArrayLike | None = None, **state: ArrayLike) -> None:
         """Starts again from a velocity u [m/s] and rows of the state by name: force [N], ...; zero if not given."""
         self._restart(velocity=velocity, **state)
@@ -328,6 +338,11 @@ class WithCompliance(ImpedanceModel):
         self.rows, self.kernel = model.rows, model.kernel
         super().__init__(model.law, model.period, model.dimension, model.constants[3:])
         self.constants[1:3] = self.stiffness, self.damping
+
+    @property
+    def elastic_stiffness(self) -> dict[str, float | np.ndarray]:
+        """Stiffness [N/m] of the coupled model, and of the compliance for the row `stretch`."""
+        return {**self.model.elastic_stiffness, "stretch": self.stiffness}
 
     @property
     def displacement(self) -> np.ndarray:
