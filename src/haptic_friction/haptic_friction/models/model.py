@@ -89,8 +89,9 @@ class FrictionModel(ABC):
         factor, forces = max(checked("load", load, "-"), 1e-9), self.law.forces
         if forces is None:
             raise ValueError(f"law: expected one that a load can scale, got {type(self.law).__name__}")
-        if hasattr(self, "Z"):
-            self.law.check_existence(factor * self.Z)
+        projecting = getattr(self, "model", self)  # of `WithMass`, `WithCompliance`
+        if hasattr(projecting, "Z"):
+            self.law.check_existence(factor * projecting.Z)
         np.multiply(self.law.coefficients, factor, out=self._arguments[1][0], where=forces)
         self.load = factor
 
