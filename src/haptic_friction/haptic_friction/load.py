@@ -68,14 +68,14 @@ def total_normal_force(normals: np.ndarray, forces: np.ndarray, *vectors: np.nda
 
 
 def mean_surface_velocity(forces: np.ndarray, velocities: np.ndarray) -> np.ndarray:
-    """Averages the velocities of surfaces, weighted by their normal forces; zero without a normal force.
+    """Averages velocities of surfaces, or velocities relative to them, weighted by the surfaces' normal forces.
 
     Args:
         forces: normal force of each surface [N], shape (m,).
         velocities: of the surfaces [m/s], shape (m, 3); empty if the surfaces are at rest.
 
     Returns:
-        Mean velocity [m/s], shape (3,).
+        Mean velocity [m/s], shape (3,); zero without a normal force.
     """
     total = np.add.reduce(forces)
     return forces @ velocities / total if total > 0.0 and len(velocities) else np.zeros(3)

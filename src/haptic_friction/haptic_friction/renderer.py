@@ -170,10 +170,9 @@ def take_over(old: Model, new: Model) -> None:
     state, fresh = old.state, new.state
     if {name: value.shape for name, value in state.items()} != {name: value.shape for name, value in fresh.items()}:
         return
-    ratio = np.divide(getattr(old, "stiffness", 1.0), getattr(new, "stiffness", 1.0))
-    for name in state:
-        if name.endswith("displacement") or name == "stretch":
-            state[name] *= ratio[:, None] if ratio.ndim else ratio
+    for name, stiffness in old.elastic_stiffness.items():
+        ratio = np.divide(stiffness, new.elastic_stiffness[name])
+        state[name] *= ratio[:, None] if ratio.ndim else ratio
     new.restore(state)
     if isinstance(old, FrictionModel) and isinstance(new, FrictionModel):
         new.dissipated_energy = old.dissipated_energy
@@ -184,8 +183,11 @@ class FrictionRenderer:
 
     With an input that has a normal force, friction acts along its surfaces: the law is scaled so that its kinetic force
     is mu N. N is the normal force of walls, of the contacts of the tool's body in a simulated world, or of the surface
-    of a constrained reference, on which friction then acts. With an input of kind bodies, friction acts between two
-    partners, the tool or bodies of a world, and the model takes their relative velocity.
+    of a constrained reference, on which friction then acts. Several such inputs act as one: N is the sum of their
+    normal forces, and the model takes the mean of their relative velocities, weighted by normal force. With an input of
+    kind bodies, friction acts between two partners, the tool or bodies of a world, and the model takes their relative
+    velocity. With an input of any kind the model is an impedance, since inputs give relative velocities and an
+    admittance takes a force.
 
     Args:
         model: friction model with one component per axis.
@@ -207,6 +209,8 @@ class FrictionRenderer:
     def __init__(self, model: Model, settings: FrictionSettings) -> None:
         if len(settings.axes) != model.dimension:
             raise ValueError(f"axes: expected {model.dimension}, as the model's dimension, got {len(settings.axes)}")
+        if settings.kinds and model.kind != "impedance":
+            raise ValueError(f"model: expected an impedance with inputs {sorted(settings.kinds)}, got an admittance")
         self._install(model, settings)
         self.reset()
 
@@ -335,32 +339,40 @@ class FrictionRenderer:
         contacts: Sequence[Any],
         references: Sequence[ReferenceMotion],
     ) -> np.ndarray:
-        """Scales the law with the sum of the normal forces; returns the velocity (3,) [m/s] along the surfaces."""
+        """Scales the law with the sum of the normal forces.
+
+        Returns:
+            Mean of the inputs' relative velocities, weighted by their normal forces [m/s], shape (3,); the velocity
+            of a single input as it is, and the given velocity without one.
+        """
         model, settings = self.model, self.settings
         assert isinstance(model, FrictionModel)
-        total, elastic = 0.0, model.elastic_state
+        elastic = model.elastic_state
+        inputs: list[tuple[float, np.ndarray]] = []  # normal force and relative velocity of each
         if surfaces:
             normals, forces, velocities = _joined(surfaces)
             if max(forces.tolist(), default=0.0) > 0.0:
                 velocity -= mean_surface_velocity(forces, np.asarray(velocities))
-                total += total_normal_force(normals, forces, velocity, *elastic.values())
+                inputs.append((total_normal_force(normals, forces, velocity, *elastic.values()), velocity))
         for touching in contacts:
             normals, forces, slip = contacts_of_body(touching, settings.load_body)
             pressing = total_normal_force(normals, forces, *elastic.values())
             if pressing > 0.0:
-                velocity = forces @ slip / pressing
-            total += pressing
+                inputs.append((pressing, forces @ slip / pressing))
         for reference in references:
-            velocity = np.array(reference.velocity, dtype=float)
-            total += constraint_normal_force(reference.multipliers, settings.load_constraint)
+            pressing = constraint_normal_force(reference.multipliers, settings.load_constraint)
+            inputs.append((pressing, np.array(reference.velocity, dtype=float)))
+        inputs = [given for given in inputs if given[0] > 0.0] or inputs[-1:]
         scale_law_by_normal_force(
             model,
-            total,
+            sum((force for force, _ in inputs), 0.0),
             friction_coefficient=settings.friction_coefficient,
             friction_force=settings.friction_force,
             state=elastic,
         )
-        return velocity
+        if len(inputs) > 1:
+            return mean_surface_velocity(np.array([force for force, _ in inputs]), np.array([v for _, v in inputs]))
+        return inputs[0][1] if inputs else velocity
 
     def _move(self, tool: np.ndarray, velocity: np.ndarray, ready: bool) -> Answer:
         """Integrates the velocity from the tool's position at the first step after a reset.
@@ -421,10 +433,10 @@ def _check_partners(values: Parameters, model: Model) -> None:
 def _check_scalable(values: Parameters, model: Model) -> None:
     """Refuses a model that a normal force cannot scale."""
     inputs = [name for name in values["inputs"] if name]
+    if values["rendering"] != "impedance":
+        raise ValueError(f"parameter rendering: expected impedance with inputs {inputs}, got admittance")
     if not isinstance(model, FrictionModel):
         raise ValueError(f"parameter model: expected a single element with inputs {inputs}, got 'parallel'")
     if not values["friction_force"] > 0.0:
         raise ValueError(f"parameter friction_force: expected above 0 with inputs {inputs}, got 0")
     model.set_load(1.0)
-    if "constraints" in input_kinds(values) and values["rendering"] != "impedance":
-        raise ValueError(f"parameter rendering: expected impedance with inputs {inputs}, got admittance")

@@ -6,12 +6,14 @@ import random
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from haptic_core.change_ramp import ChangeRamp
 from haptic_core.commands import WRENCH
 from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_friction import CoulombLaw, DahlModel, FrictionModel, ModelD, ParallelElements, WithCompliance
 from haptic_friction import renderer as module
-from haptic_friction.renderer import FrictionRenderer
+from haptic_friction.renderer import FrictionRenderer, take_over
 from haptic_msgs.msg import DeviceCommand
 
 PERIOD, CHANGES, LARGEST = 1e-3, 40, 20.0
@@ -43,3 +45,54 @@ def test_forty_live_changes_of_the_friction_force_move_the_effort_in_bounded_ste
 
 def test_without_the_blend_a_change_is_a_step() -> None:
     assert largest_step(0.0) > 10 * 1.5 * PERIOD / 0.1 * LARGEST
+
+
+def spring_force(model: FrictionModel, name: str, stiffness: float) -> np.ndarray:
+    return stiffness * model.elastic_state[name]
+
+
+@pytest.mark.parametrize("rendering", ["impedance", "admittance"])
+@pytest.mark.parametrize(
+    "name", ["B", "C", "D", "dahl", "lugre", "elastoplastic", "reset_integrator", "hayward_armstrong"]
+)
+def test_changing_the_stiffness_keeps_the_force_of_the_spring(name: str, rendering: str) -> None:
+    """From 1000 N/m to 4000 N/m while the elastic displacement is not zero."""
+    change = {"model": name, "rendering": rendering, "stiffness": 1000.0, "damping": 1.0}
+    values = {**check_all(SPECS, change), "period": PERIOD, "inputs": []}
+    renderer = FrictionRenderer.from_parameters(values)
+    before = renderer.model
+    assert isinstance(before, FrictionModel)
+    before.simulate(np.full((20, 2), 0.05 if rendering == "impedance" else 2.0))
+    renderer.change_parameters({**values, "stiffness": 4000.0})
+    after = renderer.model
+    assert isinstance(after, FrictionModel) and any(e.any() for e in before.elastic_state.values())
+    for row in before.elastic_state:
+        np.testing.assert_allclose(
+            spring_force(after, row, 4000.0), spring_force(before, row, 1000.0), rtol=1e-14, atol=0.0
+        )
+
+
+def test_each_spring_of_a_coupled_model_keeps_its_force() -> None:
+    """Model D with a spring of its own behind a compliance: only the first of the two stiffnesses changes."""
+
+    def model(stiffness: float) -> WithCompliance:
+        element = ModelD(CoulombLaw(2.0), mass=0.5, stiffness=stiffness, damping=1.0, period=PERIOD, dimension=3)
+        return WithCompliance(element, stiffness=3000.0, damping=5.0)
+
+    old, new = model(1000.0), model(4000.0)
+    old.simulate(np.full((20, 3), 0.05))
+    take_over(old, new)
+    np.testing.assert_array_equal(new.state["displacement"], old.state["displacement"] / 4.0)
+    np.testing.assert_array_equal(new.state["stretch"], old.state["stretch"])
+    assert old.state["displacement"].all() and old.state["stretch"].all()
+
+
+def test_parallel_bristles_keep_the_forces_of_their_springs() -> None:
+    old, new = (
+        ParallelElements([DahlModel(CoulombLaw(2.0), bristle_stiffness=K, period=PERIOD) for K in stiffness])
+        for stiffness in ((1000.0, 500.0), (4000.0, 1000.0))
+    )
+    old.simulate(np.full((20, 1), 0.05))
+    take_over(old, new)
+    expected = old.state["displacement"] / [[4.0], [2.0]]
+    np.testing.assert_array_equal(new.state["displacement"], expected)

@@ -8,7 +8,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from haptic_friction import CoulombLaw, KarnoppModel, ModelA, ModelB, ModelC, ModelD, StribeckLaw, ViscousCoulombLaw
+from haptic_friction import (
+    CoulombLaw,
+    KarnoppModel,
+    ModelA,
+    ModelB,
+    ModelC,
+    ModelD,
+    StribeckLaw,
+    ViscousCoulombLaw,
+    WithCompliance,
+    WithMass,
+)
 from haptic_friction.laws import AnisotropicLaw, FrictionLaw, FunctionLaw, TableLaw
 from haptic_friction.load import (
     FrictionInputError,
@@ -105,6 +116,22 @@ def test_a_load_that_makes_the_law_too_steep_is_refused() -> None:
     with pytest.raises(ValueError, match="Phi_Z does not exist"):
         model.set_load(1.01 * most)
     assert model.load == pytest.approx(0.99 * most)
+
+
+def test_a_load_that_makes_the_law_too_steep_is_refused_by_coupled_models() -> None:
+    """The coupled model has Phi_Z with Z of the model inside."""
+    law = StribeckLaw(1.0, static_force=2.0, stribeck_velocity=0.01)
+    inside = ModelC(law, stiffness=1e4, damping=100.0, period=T)
+    mass = ModelA(law, mass=0.2, period=T)
+    for model, Z in (
+        (WithMass(inside, mass=1.0), inside.Z),
+        (WithCompliance(mass, stiffness=1e3, damping=5.0), mass.Z),
+    ):
+        most = -1.0 / (law.slope_range[0] * Z)
+        model.set_load(0.99 * most)
+        with pytest.raises(ValueError, match="Phi_Z does not exist"):
+            model.set_load(max(1.01 * most, 100.0))
+        assert model.load == pytest.approx(0.99 * most)
 
 
 def test_a_function_cannot_be_scaled() -> None:

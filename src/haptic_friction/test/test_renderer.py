@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,67 @@ class CONTACTS:
 
     body_a, body_b, period = (1,), (0,), T
     normal, normal_impulse, slip_velocity = (0.0, 0.0, 1.0), (5.0 * T,), (0.1, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("kind", ["wall", "world:contacts", "constraints"])
+def test_an_admittance_with_a_normal_force_is_refused(kind: str) -> None:
+    """The input of an admittance is the user's force; the relative velocity of a surface has no place in it."""
+    message = rf"^parameter rendering: expected impedance with inputs \['{kind}'\], got admittance$"
+    for model in ("A", "C"):
+        with pytest.raises(ValueError, match=message):
+            FrictionRenderer.from_parameters(values(inputs=[kind], rendering="admittance", model=model))
+
+
+def test_a_renderer_with_inputs_takes_no_admittance() -> None:
+    settings = FrictionSettings(axes=(0,), kinds=frozenset({"wall"}))
+    with pytest.raises(ValueError, match=r"^model: expected an impedance with inputs \['wall'\], got an admittance$"):
+        FrictionRenderer(ModelA(CoulombLaw(2.0), mass=1.0, period=T), settings)
+
+
+def contact(force: float, slip: tuple[float, float, float]) -> Any:
+    """One contact of body 0 along z, with its normal force [N] and slip velocity [m/s]."""
+    return SimpleNamespace(
+        body_a=(1,), body_b=(0,), period=T, normal=(0.0, 0.0, 1.0), normal_impulse=(force * T,), slip_velocity=slip
+    )
+
+
+def test_relative_velocity_is_the_mean_weighted_by_normal_force() -> None:
+    """Two walls, two contacts and a reference; walls count as one input, with the mean of their velocities."""
+    renderer = FrictionRenderer.from_parameters(values(inputs=["wall", "world:contacts", "constraints"]))
+    z = np.array([[0.0, 0.0, 1.0]])
+    renderer.step(
+        velocity=[0.1, 0.0, 0.5],
+        surfaces=[Surfaces(z, np.array([3.0])), Surfaces(z, np.array([1.0]), np.array([[0.04, 0.0, 0.0]]))],
+        contacts=[contact(2.0, (0.0, 0.2, 0.0)), contact(0.0, (9.0, 9.0, 0.0)), contact(2.0, (0.3, 0.0, 0.0))],
+        references=[ReferenceMotion([0.0, 0.0, 0.1], [-4.0])],
+    )
+    expected = (4.0 * np.array([0.09, 0.0, 0.0]) + [0.6, 0.4, 0.0] + 4.0 * np.array([0.0, 0.0, 0.1])) / 12.0
+    np.testing.assert_allclose(renderer.state.velocity, expected, rtol=1e-14, atol=1e-16)
+    assert renderer.model.load == pytest.approx(0.3 * 12.0 / 4.0)
+
+
+def test_a_light_contact_at_rest_does_not_stop_friction_on_a_wall() -> None:
+    """0.1 m/s on a wall with 10 N beside a contact with 1 mN that sticks: mu N = 3 N."""
+    renderer = FrictionRenderer.from_parameters(values(inputs=["wall", "world:contacts"]))
+    wall = Surfaces(np.array([[0.0, 0.0, 1.0]]), np.array([10.0]))
+    for _ in range(200):
+        answer = renderer.step(velocity=[0.1, 0.0, 0.0], surfaces=[wall], contacts=[contact(1e-3, (0.0, 0.0, 0.0))])
+    np.testing.assert_allclose(answer.force, [-0.3 * 10.001, 0.0, 0.0], rtol=1e-12)
+
+
+def test_an_input_without_normal_force_leaves_the_bits_of_the_others() -> None:
+    one = FrictionRenderer.from_parameters(values(inputs=["wall"]))
+    two = FrictionRenderer.from_parameters(values(inputs=["wall", "world:contacts", "constraints"]))
+    wall = Surfaces(np.array([[0.0, 0.0, 1.0]]), np.array([7.0]), np.array([[0.03, 0.01, 0.0]]))
+    for u in MOTION:
+        answer = two.step(
+            velocity=u,
+            surfaces=[wall],
+            contacts=[contact(0.0, (0.3, 0.0, 0.0))],
+            references=[ReferenceMotion([9.0, 0.0, 0.0], [0.0])],
+        )
+        np.testing.assert_array_equal(answer.force, one.step(velocity=u, surfaces=[wall]).force)
+        np.testing.assert_array_equal(two.state.velocity, one.state.velocity)
 
 
 def test_change_of_parameters_is_whole_or_not_at_all() -> None:

@@ -90,6 +90,12 @@ class _Bristle(ImpedanceModel):
     """Base class of the models of one bristle."""
 
     rows = State._fields
+    bristle_stiffness: float
+
+    @property
+    def elastic_stiffness(self) -> dict[str, float | np.ndarray]:
+        """Stiffness s0 [N/m] of the bristle, for the row `displacement`."""
+        return {"displacement": self.bristle_stiffness}
 
     def reset(self, *, displacement: ArrayLike | None = None) -> None:
         """Starts again from a displacement z [m] of the bristle, shape (dimension,); zero if not given."""

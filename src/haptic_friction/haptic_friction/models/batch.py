@@ -124,6 +124,7 @@ class ParallelElements:
 
     Attributes:
         batch: the elements.
+        elastic_stiffness: stiffness [N/m] of the elements, shape (m,), by name of the elastic row of the state.
 
     Examples:
         >>> import numpy as np
@@ -142,7 +143,8 @@ class ParallelElements:
         self.dimension, self.period = self.batch.dimension, elements[0].period
         self.input_name = "velocity"
         self.law = elements[0].law
-        self.stiffness = np.array([getattr(element, "stiffness", 1.0) for element in elements])
+        stiffness = [element.elastic_stiffness for element in elements]
+        self.elastic_stiffness = {name: np.array([K[name] for K in stiffness]) for name in stiffness[0]}
         self._force, self._velocity = np.zeros(self.dimension), np.zeros(self.dimension)
 
     @classmethod

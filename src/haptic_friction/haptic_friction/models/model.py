@@ -89,8 +89,9 @@ class FrictionModel(ABC):
         factor, forces = max(checked("load", load, "-"), 1e-9), self.law.forces
         if forces is None:
             raise ValueError(f"law: expected one that a load can scale, got {type(self.law).__name__}")
-        if hasattr(self, "Z"):
-            self.law.check_existence(factor * self.Z)
+        projecting = getattr(self, "model", self)  # of `WithMass`, `WithCompliance`
+        if hasattr(projecting, "Z"):
+            self.law.check_existence(factor * projecting.Z)
         np.multiply(self.law.coefficients, factor, out=self._arguments[1][0], where=forces)
         self.load = factor
 
@@ -149,6 +150,11 @@ class FrictionModel(ABC):
     def elastic_state(self) -> dict[str, np.ndarray]:
         """Rows of the state that are elastic displacements [m], by name, shape (dimension,) each, copies."""
         return {name: self._state[0, row].copy() for name, row in self._elastic_rows}
+
+    @property
+    def elastic_stiffness(self) -> dict[str, float | np.ndarray]:
+        """Stiffness [N/m] of the spring of each row of `elastic_state`, by name; 1 for a model without a spring."""
+        return dict.fromkeys((name for name, _ in self._elastic_rows), getattr(self, "stiffness", 1.0))
 
     def restore(self, state: Mapping[str, ArrayLike]) -> None:
         """Sets the state to an earlier value of `state`; flags and energy stay.
@@ -295,6 +301,11 @@ class WithMass(AdmittanceModel):
         super().__init__(model.law, model.period, model.dimension, model.constants[3:])
         self.constants[1] = model.period / self.mass
 
+    @property
+    def elastic_stiffness(self) -> dict[str, float | np.ndarray]:
+        """Stiffness [N/m] of the coupled model, see `FrictionModel.elastic_stiffness`."""
+        return self.model.elastic_stiffness
+
     def reset(self, *, velocity: ArrayLike | None = None, **state: ArrayLike) -> None:
         """Starts again from a velocity u [m/s] and rows of the state by name: force [N], ...; zero if not given."""
         self._restart(velocity=velocity, **state)
@@ -328,6 +339,11 @@ class WithCompliance(ImpedanceModel):
         self.rows, self.kernel = model.rows, model.kernel
         super().__init__(model.law, model.period, model.dimension, model.constants[3:])
         self.constants[1:3] = self.stiffness, self.damping
+
+    @property
+    def elastic_stiffness(self) -> dict[str, float | np.ndarray]:
+        """Stiffness [N/m] of the coupled model, and of the compliance for the row `stretch`."""
+        return {**self.model.elastic_stiffness, "stretch": self.stiffness}
 
     @property
     def displacement(self) -> np.ndarray:
