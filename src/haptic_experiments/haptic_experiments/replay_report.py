@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
@@ -18,8 +17,7 @@ from haptic_bags.bag_comparison import TopicComparison, compare_recordings, devi
 from haptic_bags.bags import typestore
 from haptic_bags.recording import DEVICE_COMMAND, Recording, ReplayError
 from haptic_core.commands import EFFORT, MOTION, WRENCH
-from haptic_experiments.report import Claim, ResultTable, render_page
-from haptic_files.fast_yaml import load_yaml
+from haptic_experiments.report import Claim, ResultTable, render_page, run_file_of
 
 #: fields of a command by its mode, in the order in which they are looked for
 _COMMANDED = {
@@ -52,14 +50,7 @@ class _About:
 
 def is_replay(directory: Path) -> bool:
     """Checks whether a directory is that of a replay."""
-    return "replay_of" in _run_file(directory)
-
-
-def _run_file(directory: Path) -> dict[str, Any]:
-    try:
-        return load_yaml((directory / "run.yaml").read_text()) or {}
-    except (OSError, yaml.YAMLError):
-        return {}
+    return "replay_of" in run_file_of(directory)
 
 
 def write_replay_report(directory: Path, console: Console) -> dict[str, Any]:
@@ -75,7 +66,7 @@ def write_replay_report(directory: Path, console: Console) -> dict[str, Any]:
     Raises:
         HapticError: one of the two bags cannot be read, or the device was not replayed as it was recorded.
     """
-    run = _run_file(directory)
+    run = run_file_of(directory)
     recorded = Recording.read(Path(run["replay_of"]["bag"]))
     replayed = Recording.read(directory / "bag")
     problem = device_differs(recorded, replayed)

@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 import matplotlib
 import numpy as np
+import yaml
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -142,12 +143,18 @@ def write_report(directory: Path, console: Console) -> Report:
     return report
 
 
-def changed_arguments(directory: Path, experiment: Experiment) -> dict[str, str]:
-    """Returns the arguments of a run, from run.yaml, that are not the experiment's defaults; empty without the file."""
-    file = directory / "run.yaml"
-    if not file.exists():
+def run_file_of(directory: Path) -> dict[str, Any]:
+    """Returns the content of run.yaml; empty if the file is missing or damaged."""
+    try:
+        found = load_yaml((directory / "run.yaml").read_text())
+    except (OSError, ValueError, yaml.YAMLError):
         return {}
-    recorded = load_yaml(file.read_text()).get("arguments", {})
+    return found if isinstance(found, dict) else {}
+
+
+def changed_arguments(directory: Path, experiment: Experiment) -> dict[str, str]:
+    """Returns the arguments of a run, from run.yaml, that are not the experiment's defaults."""
+    recorded = run_file_of(directory).get("arguments", {})
     defaults = effective_arguments(load_launch_file(experiment.launch_file), {})
     return {name: value for name, value in recorded.items() if defaults.get(name, value) != value}
 

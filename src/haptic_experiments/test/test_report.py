@@ -177,7 +177,9 @@ def test_a_report_has_metrics_a_figure_and_a_page(
 @pytest.mark.parametrize("given", [{}, {"law": "function", "law_function": "tustin"}])
 def test_arguments_that_are_not_the_defaults_stand_below_the_summary(given: dict[str, str], tmp_path: Path) -> None:
     experiment = load_experiment("friction_impedance")
-    assert report.changed_arguments(tmp_path, experiment) == {}
+    for damaged in ("", "arguments", "a: [1", "\x00"):
+        (tmp_path / "run.yaml").write_text(damaged)
+        assert report.changed_arguments(tmp_path, experiment) == {}
     arguments = effective_arguments(load_launch_file(experiment.launch_file), given)
     write_run_file(tmp_path, experiment, arguments, {}, 0)
     assert report.changed_arguments(tmp_path, experiment) == given
