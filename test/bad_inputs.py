@@ -257,7 +257,7 @@ _OTHER_EXPERIMENTS = [
         ("world:=unknown.yaml", "unknown.yaml: line 1: ..."),
         ("world:=world_unknown.yaml", "world_unknown.yaml: line 1: ..."),
         ("world:=os:system", "os:system: expected a function of the entry points of group haptic_worlds: "),
-        ("world_parameters:=['x=1']", "touch_clutter.yaml: ...unknown field"),
+        ("world_parameters:=['x=1']", "entry x: touch_clutter.yaml: ...unknown field"),
         ("world_parameters:=['x']", "entry 'x': expected name=value"),
         ("world_parameters:=['x=[']", "entry 'x=[': the value is not YAML"),
         ("world_parameters:=['x=1', 'x=2']", "entry 'x=2': x is given twice"),
