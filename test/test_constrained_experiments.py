@@ -222,8 +222,9 @@ def test_commands_and_references_are_the_library_s_bit_for_bit(name: str, bags: 
 
 @pytest.mark.experiment
 @pytest.mark.parametrize("name", NAMES)
-def test_the_report_is_rebuilt_from_the_bag_alone(name: str, finished: dict[str, Finished], tmp_path: Path) -> None:
-    os.symlink(finished[name].directory / "bag", tmp_path / "bag")
+def test_the_report_is_rebuilt_from_bag_and_run_file(name: str, finished: dict[str, Finished], tmp_path: Path) -> None:
+    for part in ("bag", "run.yaml"):
+        os.symlink(finished[name].directory / part, tmp_path / part)
     write_report(tmp_path, Console(file=io.StringIO()))
     for file in ("metrics.json", "figure.png", "report.html"):
         assert (tmp_path / file).read_bytes() == (finished[name].directory / file).read_bytes(), file

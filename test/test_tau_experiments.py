@@ -122,8 +122,9 @@ def test_switched_gains_jump_at_the_borders(finished: Finished) -> None:
 
 @pytest.mark.experiment
 @pytest.mark.parametrize("name", RUNS)
-def test_the_report_is_rebuilt_from_the_bag_alone(name: str, finished: Finished, tmp_path: Path) -> None:
-    os.symlink(finished[name] / "bag", tmp_path / "bag")
+def test_the_report_is_rebuilt_from_bag_and_run_file(name: str, finished: Finished, tmp_path: Path) -> None:
+    for part in ("bag", "run.yaml"):
+        os.symlink(finished[name] / part, tmp_path / part)
     write_report(tmp_path, Console(file=io.StringIO()))
     for file in ("metrics.json", "figure.png", "report.html"):
         assert (tmp_path / file).read_bytes() == (finished[name] / file).read_bytes(), file

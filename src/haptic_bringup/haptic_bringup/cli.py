@@ -184,7 +184,7 @@ def replay(
 
 @app.command()
 def report(directory: Annotated[Path, typer.Argument(metavar="RUN", help="runs/<time>-<name>, or a bag")]) -> None:
-    """Builds metrics, figure and report again, from the bag alone; a replay's also from the recording."""
+    """Builds metrics, figure and report again, from the bag and run.yaml; a replay's also from the recording."""
     from haptic_experiments.replay_report import is_replay, write_replay_report
     from haptic_experiments.report import write_report
 
