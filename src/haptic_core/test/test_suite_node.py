@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import math
 import os
 import signal
@@ -19,7 +20,7 @@ from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from std_srvs.srv import Trigger
 
-from haptic_core import process
+from haptic_core import process, rendering_node, suite_node
 from haptic_core.commands import WRENCH
 from haptic_core.errors import ParameterError
 from haptic_core.messages import detail_of
@@ -253,8 +254,15 @@ def test_the_search_for_a_message_s_caller_is_done_before_the_loop(monkeypatch):
     """rclpy's logger looks up each caller through Python's inspect, which searches all modules the first time."""
     monkeypatch.setattr(inspect, "modulesbyfile", {})
     monkeypatch.setattr(inspect, "_filesbymodname", {})
-    process.prepare_logging()
+    process.prepare_logging([])
     assert inspect.modulesbyfile[process.__file__] == "haptic_core.process"
+
+
+def test_the_files_that_a_node_s_messages_come_from_are_read_before_the_loop(make, monkeypatch):
+    monkeypatch.setattr(linecache, "cache", {})
+    node = make().node
+    process.prepare_logging([node])
+    assert {inspect.getsourcefile(type(node)), rendering_node.__file__, suite_node.__file__} <= set(linecache.cache)
 
 
 # ---- the end --------------------------------------------------------------------------------------
