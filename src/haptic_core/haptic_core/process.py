@@ -27,7 +27,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from haptic_core.environment import EXECUTOR_NAMES, executor_name, realtime_priority
 from haptic_core.errors import HapticError
-from haptic_core.rclpy_parts import RCLError
+from haptic_core.rclpy_parts import LOGGER_FILE, RCLError
 
 _stop = False
 
@@ -193,8 +193,8 @@ def prepare_logging(nodes: Iterable[object]) -> None:
     message from a file reads that file; this reads those of the nodes' classes and of the logger.
     """
     inspect.getframeinfo(inspect.currentframe())  # type: ignore[arg-type]
-    modules = {cls.__module__ for node in nodes for cls in type(node).__mro__} | {"rclpy.impl.rcutils_logger"}
-    for source in {getattr(sys.modules[module], "__file__", None) for module in modules}:
+    modules = {cls.__module__ for node in nodes for cls in type(node).__mro__}
+    for source in {getattr(sys.modules[module], "__file__", None) for module in modules} | {LOGGER_FILE}:
         linecache.getlines(source or "")
 
 
