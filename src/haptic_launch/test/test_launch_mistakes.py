@@ -98,7 +98,7 @@ from haptic_launch.launch_file import LaunchFileError, find_executable, find_pac
         ("- node: talker", "'node' has to be a mapping of attributes, not 'talker'"),
         (
             "- let: {name: a, value: b, value: c}",
-            "'value' is given twice in the mapping that starts in line 2",
+            "line 2, column 30: expected each key of a mapping once",
         ),
         ("- let: {name: a", "not YAML: "),
     ],
