@@ -79,6 +79,8 @@ FILES: dict[str, bytes] = {
     "bag_list/metadata.yaml": b"[]",
     "bag_broken/bag_0.mcap": b"no mcap",
     "run_empty/run.yaml": b"",
+    "run_fifo/notes": b"",
+    "bag_fifo/metadata.yaml": b"",
 }
 
 
@@ -88,7 +90,8 @@ def write_files(folder: Path) -> None:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     (folder / "folder").mkdir()
-    os.mkfifo(folder / "fifo")
+    for name in ("fifo", "run_fifo/run.yaml", "bag_fifo/bag_0.mcap"):
+        os.mkfifo(folder / name)
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(folder / "socket"))
     with open(folder / "large.yaml", "wb") as file:
@@ -343,6 +346,11 @@ _WORDS = [
             ("run_empty", "no..."),
         )
     ),
+    Case(("report", "run_fifo"), "run_fifo: no", 1),
+    *(
+        Case((command, "bag_fifo"), "bag_fifo...bag_0.mcap: cannot be read: expected a regular file, got a FIFO", 1)
+        for command in ("replay", "repair", "report")
+    ),
     Case(("replay", "nowhere", "x"), "argument 'x': expected name:=value"),
     Case(("replay", "nowhere", "--into", "nonsense"), "experiment 'nonsense' is unknown, expected one of: ", 1),
 ]
@@ -384,7 +392,8 @@ _LAUNCH_FILES = [
     _launch(_NODE % "{name: mass, value: []}", "...param 'mass': a list needs one element or more"),
     _launch(_NODE % "{name: mass, value: [1, 2.5]}", "...the elements of [1, 2.5] have to have one type"),
     _launch(_NODE % "{name: mass, value: 1.0, type: integer}", "...unknown type 'integer'; understood: "),
-    _launch(_NODE % "{from: /nowhere.yaml}", "...there is no parameter file /nowhere.yaml"),
+    _launch(_NODE % "{from: /nowhere.yaml}", "...parameter file /nowhere.yaml: cannot be read: No such file"),
+    _launch(_NODE % "{from: FOLDER/fifo}", "...fifo: cannot be read: expected a regular file, got a FIFO"),
     _launch(_NODE % "{from: FOLDER/text.yaml}", "...text.yaml: expected names of nodes over ros__parameters, got "),
     _launch(_NODE % "{from: FOLDER/binary.yaml}", "...binary.yaml: not UTF-8 text: line 1"),
     _launch(_NODE % "{name: mass, value: -1.0}", "node /j/friction: parameter mass: expected from 0.001 ", code=2),

@@ -53,7 +53,7 @@ from haptic_launch.launch_file import LaunchFileError, find_executable, find_pac
         ),
         (
             "- node: {pkg: demo, exec: talker, param: [{from: /no.yaml}]}",
-            "there is no parameter file /no.yaml",
+            "parameter file /no.yaml: cannot be read: No such file",
         ),
         ("- node: {pkg: demo, exec: talker, remap: [{from: a}]}", "'remap' needs the attribute 'to'"),
         (
