@@ -45,6 +45,14 @@ FILES: dict[str, bytes] = {
     "date.yaml": b"a: 2020-13-45",
     "alias.yaml": b"a: *nowhere",
     "deep.yaml": b"[" * 20_000,
+    "levels.yaml": b"[" * 101 + b"]" * 101,
+    "bomb.yaml": b"a0: &a0 {x: 1}\n"
+    + b"".join(b"a%d: &a%d {x: *a%d, y: *a%d}\n" % (i + 1, i + 1, i, i) for i in range(30)),
+    "merged.yaml": b"a0: &a0 {x: 1}\n"
+    + b"".join(b"a%d: &a%d {<<: [*a%d, *a%d]}\n" % (i + 1, i + 1, i, i) for i in range(30)),
+    "within.yaml": b"/joystick/friction: {ros__parameters: &a {mass: *a}}",
+    "within_node.yaml": b"&a {/joystick: *a}",
+    "twice.yaml": b"/joystick/friction: {ros__parameters: {mass: 1.0,\n mass: 2.0}}",
     "two.yaml": b"a: 1\n---\nb: 2",
     "unknown.yaml": b"nonsense: 1",
     "textual.yaml": b"length: long\nmass: heavy",
@@ -71,6 +79,8 @@ FILES: dict[str, bytes] = {
     "bag_list/metadata.yaml": b"[]",
     "bag_broken/bag_0.mcap": b"no mcap",
     "run_empty/run.yaml": b"",
+    "run_fifo/notes": b"",
+    "bag_fifo/metadata.yaml": b"",
 }
 
 
@@ -80,7 +90,8 @@ def write_files(folder: Path) -> None:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     (folder / "folder").mkdir()
-    os.mkfifo(folder / "fifo")
+    for name in ("fifo", "run_fifo/run.yaml", "bag_fifo/bag_0.mcap"):
+        os.mkfifo(folder / name)
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(folder / "socket"))
     with open(folder / "large.yaml", "wb") as file:
@@ -220,6 +231,15 @@ _FRICTION = _run(
     ("params_file:=binary.yaml", "...binary.yaml: not UTF-8 text: line 1"),
     ("params_file:=broken.yaml", "...broken.yaml: not YAML: line 1, column 6: expected a YAML structure"),
     ("params_file:=deep.yaml", "...deep.yaml: not YAML: nested too deeply"),
+    ("params_file:=levels.yaml", "...levels.yaml: line 1, column 101: expected at most 100 levels"),
+    ("params_file:=bomb.yaml", "...bomb.yaml: line 19, column 6: expected at most 1000000 values, with the aliases "),
+    (
+        "params_file:=merged.yaml",
+        "...merged.yaml: line 19, column 16: expected at most 1000000 values, with the aliases ",
+    ),
+    ("params_file:=within.yaml", "...within.yaml: line 1, column 39: expected no alias within the value that it "),
+    ("params_file:=within_node.yaml", "...within_node.yaml: line 1, column 1: expected no alias within the value "),
+    ("params_file:=twice.yaml", "...twice.yaml: line 2, column 2: expected each key of a mapping once"),
     (
         "params_file:=text.yaml",
         "...text.yaml: expected names of nodes over ros__parameters, got a text of 11",
@@ -326,6 +346,11 @@ _WORDS = [
             ("run_empty", "no..."),
         )
     ),
+    Case(("report", "run_fifo"), "run_fifo: no", 1),
+    *(
+        Case((command, "bag_fifo"), "bag_fifo...bag_0.mcap: cannot be read: expected a regular file, got a FIFO", 1)
+        for command in ("replay", "repair", "report")
+    ),
     Case(("replay", "nowhere", "x"), "argument 'x': expected name:=value"),
     Case(("replay", "nowhere", "--into", "nonsense"), "experiment 'nonsense' is unknown, expected one of: ", 1),
 ]
@@ -347,7 +372,13 @@ _LAUNCH_FILES = [
     _launch("- 7", "...each element in 'launch' is a mapping with one key, its kind; got 7"),
     _launch("- log: {message: x}", "...2: log: unknown element 'log'; understood: arg, let, "),
     _launch("- arg: {name: a, default: 5}", "...2: arg 'a': attribute 'default' has to be text, not 5"),
-    _launch("- arg: {name: a, name: b}", "...'name' is given twice in the mapping that starts in line 2"),
+    _launch("- arg: {name: a, name: b}", "...mine.launch.yaml: line 2, column 18: expected each key of a mapping once"),
+    Case(
+        _MINE,
+        "...mine.launch.yaml: line 1, column 9: expected no alias within ",
+        1,
+        launch="&a [group: {children: *a}]",
+    ),
     _launch("- let: {name: a, value: $(nonsense x)}", "...unknown substitution $(nonsense ...); understood: "),
     _launch("- let: {name: a, value: $(var a}", "...attribute 'value': cannot read '$(var a' at column 8: "),
     _launch("- let: {name: a, value: $(var b)}", "...$(var b): no argument or let of that name so far; known here: "),
@@ -361,7 +392,8 @@ _LAUNCH_FILES = [
     _launch(_NODE % "{name: mass, value: []}", "...param 'mass': a list needs one element or more"),
     _launch(_NODE % "{name: mass, value: [1, 2.5]}", "...the elements of [1, 2.5] have to have one type"),
     _launch(_NODE % "{name: mass, value: 1.0, type: integer}", "...unknown type 'integer'; understood: "),
-    _launch(_NODE % "{from: /nowhere.yaml}", "...there is no parameter file /nowhere.yaml"),
+    _launch(_NODE % "{from: /nowhere.yaml}", "...parameter file /nowhere.yaml: cannot be read: No such file"),
+    _launch(_NODE % "{from: FOLDER/fifo}", "...fifo: cannot be read: expected a regular file, got a FIFO"),
     _launch(_NODE % "{from: FOLDER/text.yaml}", "...text.yaml: expected names of nodes over ros__parameters, got "),
     _launch(_NODE % "{from: FOLDER/binary.yaml}", "...binary.yaml: not UTF-8 text: line 1"),
     _launch(_NODE % "{name: mass, value: -1.0}", "node /j/friction: parameter mass: expected from 0.001 ", code=2),

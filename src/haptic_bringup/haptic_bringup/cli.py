@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import io
 import os
 import subprocess
 import sys
@@ -26,6 +27,9 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 
 #: errors of a disk that is full, read-only or broken
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+
+#: hint after any other error of a file
+_FILE_HINT = "check the path and its permissions; the bag of a run, if there is one, stays as it is"
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -287,6 +291,8 @@ def root() -> Path:
 
 def main() -> None:
     """Runs the command line; reports the suite's errors as one line and an exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 does not end a run
     try:
         app(standalone_mode=True, prog_name="./haptics")
     except UsageError as error:
@@ -298,13 +304,13 @@ def main() -> None:
     except HapticError as error:
         _stop(error, 1, getattr(error, "hint", "see docs/troubleshooting.md; ./haptics doctor checks the installation"))
     except OSError as error:
-        if error.errno not in _DISK_ERRORS:
-            raise
-        _stop(error, 1, "is the disk full? a bag that was not closed is closed by ./haptics repair BAG")
+        full = error.errno in _DISK_ERRORS
+        hint = "is the disk full? a bag that was not closed is closed by ./haptics repair BAG" if full else _FILE_HINT
+        _stop(f"{error.filename or 'a file'}: {error.strerror or error}", 1, hint)
     except KeyboardInterrupt:
         sys.exit(130)
 
 
-def _stop(error: Exception, code: int, hint: str) -> None:
+def _stop(error: Exception | str, code: int, hint: str) -> None:
     print(f"error: {error}\n  hint: {hint}", file=sys.stderr)
     sys.exit(code)

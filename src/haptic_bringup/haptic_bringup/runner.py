@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -165,8 +166,9 @@ def execute_run(run: PreparedRun, console: Console) -> int:
         with compiling_ahead(run.packages):
             code = _launch_variants(run, directory, console)
         if code == 0:
-            compiled.parent.mkdir(parents=True, exist_ok=True)
-            compiled.touch()
+            with contextlib.suppress(OSError):  # without the mark, the next run prints the notice again
+                compiled.parent.mkdir(parents=True, exist_ok=True)
+                compiled.touch()
     if directory is not None:
         write_run_file(directory, run.experiment, run.arguments, run.variants, code)
         if code == 0:

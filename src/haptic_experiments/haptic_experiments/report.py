@@ -13,7 +13,6 @@ from typing import Any
 import jinja2
 import matplotlib
 import numpy as np
-import yaml
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -26,7 +25,7 @@ from haptic_core.safety import LIMIT_NAMES
 from haptic_core.stop_records import find_records
 from haptic_experiments.kit import device_run, passivity
 from haptic_experiments.kit.results import Claim, Report, ResultTable
-from haptic_files import load_yaml
+from haptic_files import FileError, read_yaml
 from haptic_launch.experiments import Experiment, load_experiment
 from haptic_launch.launch_file import load_launch_file
 from haptic_launch.runner import effective_arguments
@@ -146,8 +145,8 @@ def write_report(directory: Path, console: Console) -> Report:
 def run_file_of(directory: Path) -> dict[str, Any]:
     """Returns the content of run.yaml; empty if the file is missing or damaged."""
     try:
-        found = load_yaml((directory / "run.yaml").read_text())
-    except (OSError, ValueError, yaml.YAMLError):
+        found = read_yaml(directory / "run.yaml").value
+    except FileError:
         return {}
     return found if isinstance(found, dict) else {}
 

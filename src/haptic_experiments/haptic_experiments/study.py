@@ -37,8 +37,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from haptic_core.errors import HapticError, shortened
 from haptic_experiments.kit.results import ResultTable
 from haptic_experiments.study_report import StudyReport, show, write
-from haptic_files import listed
-from haptic_files.fast_yaml import load_yaml
+from haptic_files import FileError, listed, read_yaml
 from haptic_launch.runner import INTERRUPTED, UsageError, new_run_directory, parse_arguments, run_facts
 
 ENTRY_POINTS = "haptic_studies"  #: entry points that are packages of studies
@@ -399,8 +398,8 @@ def _run_directory(name: str, digest: str, fresh: bool) -> Iterator[tuple[Path, 
 
 def _facts(path: Path) -> dict[str, Any]:
     try:
-        facts = load_yaml(path.read_text())
-    except (OSError, yaml.YAMLError):
+        facts = read_yaml(path).value
+    except FileError:
         return {}
     return facts if isinstance(facts, dict) else {}
 

@@ -39,6 +39,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from haptic_files import FileError, check_file
+
 from .launch_arguments import check_known, describe_missing, missing_argument
 from .launch_elements import (
     Argument,
@@ -405,10 +407,12 @@ class _Evaluation:
 
     def _parameter_file(self, entry: Parameters, key: str, given: dict[str, str]) -> str:
         if entry.file is not None:
-            path = Path(self._text(entry.file))
-            if not path.is_file():
-                raise LaunchFileError(f"there is no parameter file {path}")
-            return str(path)
+            path = str(Path(self._text(entry.file)))
+            try:
+                check_file(path)
+            except FileError as error:
+                raise LaunchFileError(f"parameter file {error}") from None
+            return path
         parameters: _Evaluated = {}
         self._flatten(entry, "", parameters, given)
         if self.parameter_directory is None:
