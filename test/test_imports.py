@@ -100,6 +100,23 @@ def test_modules_import_each_other_in_no_circle(package: str) -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
+def test_a_module_of_the_report_kit_serves_several_experiments() -> None:
+    """What one experiment alone uses lies in the package of that experiment."""
+    package = "haptic_experiments"
+    users: dict[str, set[str]] = {}
+    for name in (name for name in MODULES if name.startswith(f"{package}.")):
+        reached, fresh = set[str](), {name}
+        while fresh:
+            reached |= fresh
+            fresh = {one for module in fresh for one in imported(module) if one.startswith(f"{package}.kit.")} - reached
+        parts = name.split(".")
+        for module in reached if parts[1] != "kit" else ():
+            users.setdefault(module, set()).add(".".join(parts[:3]))
+    kit = {name for name in MODULES if name.startswith(f"{package}.kit.")}
+    alone = {name: users.get(name, set()) for name in kit if len(users.get(name, set())) < 2}
+    assert {name for name in alone if alone[name] != {f"{package}.report"}} == set()
+
+
 def is_node(module: str) -> bool:
     return module.rpartition(".")[2].endswith("node")
 
