@@ -7,6 +7,7 @@
 ``docs/results/metrics/<experiment>.json`` is the metrics.json of the recorded run. One page per family has for each of
 its experiments a summary, its figure (docs/images/<experiment>.png), the claims with measurement and verdict, and the
 arguments of its launch file. A study of a paper has a section with its findings on the page of its family.
+Tables in other pages, and numbers in README.md, are those of ``derived_parts.py``.
 
 ``docs/results/fails_with.json`` has for each claim an alteration of the run with which it is no longer shown
 (`./haptics study claims`). ``docs/results/fails_with.yaml``, written by hand, has the claims that fail with no altered
@@ -24,6 +25,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import derived_parts
 import yaml
 
 from haptic_experiments.study import load_study
@@ -262,12 +264,18 @@ def main(arguments: Sequence[str]) -> int:
         record([word for word in arguments if word != "--record"] or [*experiment_names(), *STUDIES])
     old = [name for name, text in pages().items() if not _is(RESULTS / name, text)]
     if "--check" in arguments:
-        wrong = [f"{name} is not what docs/write_results.py writes" for name in old] + wrong_failures()
-        for text in wrong:
-            print(f"docs/results: {text}")
+        wrong = [f"docs/results: {name} is not what docs/write_results.py writes" for name in old]
+        wrong += [f"docs/results: {text}" for text in wrong_failures()]
+        for path, text in derived_parts.pages().items():
+            if not _is(path, text):
+                wrong.append(f"{path.relative_to(ROOT)} is not what docs/write_results.py writes")
+        wrong += derived_parts.wrong_numbers(METRICS)
+        print(*wrong, sep="\n", end="\n" if wrong else "")
         return bool(wrong)
     for name, text in pages().items():
         (RESULTS / name).write_text(text)
+    for path, text in derived_parts.pages().items():
+        path.write_text(text)
     return 0
 
 

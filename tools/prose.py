@@ -5,9 +5,12 @@
 Rules for every text: a sentence has at most 35 words; standard terms replace private words (`PRIVATE`); the description
 of an argument or attribute does not begin with a word of `FRAGMENTS`, which leaves it without a subject, and begins
 with a small letter unless that is a name or a symbol.
+Rule for YAML: the description of an argument of a launch file or of a parameter is a noun phrase that names the
+quantity, or an imperative that says what `true` does; it does not begin with a word of `FRAGMENTS` or with "whether".
 Rules for the code that users read (`READ`): the docstring of a function begins with its verb; that of a class or
-property, and the comment `#: ...` of a field or constant, not with a word of `FRAGMENTS`; no name has a word of
-`PRIVATE_NAMES`.
+property, and the comment `#: ...` of a field or constant, not with a word of `FRAGMENTS`; no name of a
+class or function, and no public name of a field, argument, attribute or constant, has a word of `PRIVATE_NAMES`, except
+`KEPT_NAMES` and old names, which warn. Local variables are not checked.
 The check prints `file:line: rule: text` for each finding and ends with 1 if there are any.
 """
 
@@ -65,6 +68,11 @@ PRIVATE_NAMES = {
     "way": "displacement, path",
     "yielded": "update_elastic_displacement",
 }
+#: names that keep a word of `PRIVATE_NAMES`
+KEPT_NAMES = {
+    *("travel", "target_travel", "measured_travel"),  # keys of recorded metrics.json
+    "stretch",  # row of `FrictionModel.state`, which programs read and write
+}
 #: folders with code that users read; tests and benchmarks are not among them
 READ = re.compile(r"(?:src|docs|examples|tools)/(?!.*\btest/)")
 #: a verb in the third person at the head of a docstring: "Returns the ...", but not "Rows of ..." or "Mass, ..."
@@ -81,6 +89,8 @@ _NOUNS = re.compile(
     r"Velocities|Verdicts|Vertices|Words)\b"
 )
 
+#: values of old names, which warn
+_OLD_NAME = re.compile(r"RenamedMember|_former_name|InitVar")
 _PRIVATE = re.compile(rf"\b(?:{'|'.join(PRIVATE)})\b", re.IGNORECASE)
 _FIELD = re.compile(r"^ +\*{0,2}(\w[\w, ]*): (\w+)")
 _SECTION = re.compile(r"^ *(?:Args|Attributes):$")
@@ -95,7 +105,7 @@ class Text(NamedTuple):
     line: int  #: its first line in the file
     text: str
     fields: bool = False  #: whether it is a docstring with a field per line
-    describes: bool = False  #: whether it is the comment `#: ...` of a field or of a constant
+    describes: bool = False  #: whether it is the comment `#: ...` of a field or constant, or a description in YAML
 
 
 def python_texts(source: str) -> Iterator[Text]:
@@ -147,7 +157,8 @@ def texts(path: Path) -> Iterator[Text]:
         yield from page_texts(source)
     else:
         for found in _YAML.finditer(source):
-            yield Text(source.count("\n", 0, found.start()) + 1, found[1].strip('"'))
+            line = source.count("\n", 0, found.start()) + 1
+            yield Text(line, found[1].strip('"'), describes=found[0].startswith("description"))
 
 
 def findings(text: Text) -> Iterator[tuple[int, str]]:
@@ -177,6 +188,13 @@ def findings(text: Text) -> Iterator[tuple[int, str]]:
                 yield number, f"field with a capital letter: {field[0].strip()} ..."
 
 
+def findings_of_description(text: Text) -> Iterator[tuple[int, str]]:
+    """Finds a description of an argument or parameter in YAML that has no subject."""
+    first = re.match(r"\w+", text.text)
+    if text.describes and first and first[0].lower() in FRAGMENTS | {"whether"}:
+        yield text.line, f"description without subject: {text.text[:40]} ..."
+
+
 def findings_of_code(source: str) -> Iterator[tuple[int, str]]:
     """Finds docstrings without a verb or subject, fields and constants without subject, and private names."""
     for text in _comments(source):
@@ -184,10 +202,11 @@ def findings_of_code(source: str) -> Iterator[tuple[int, str]]:
         if first.lower() in FRAGMENTS:
             yield text.line, f"field or constant without subject: {text.text.splitlines()[0][:40]} ..."
     for node in ast.walk(ast.parse(source)):
+        for line, name in _names(node):
+            for word in PRIVATE_NAMES.keys() & set(name.lower().split("_")):
+                yield line, f"private word in the name {name}: {word}, standard: {PRIVATE_NAMES[word]}"
         if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        for word in PRIVATE_NAMES.keys() & set(node.name.lower().split("_")):
-            yield node.lineno, f"private word in the name {node.name}: {word}, standard: {PRIVATE_NAMES[word]}"
         docstring = ast.get_docstring(node) or ""
         first = docstring.split(maxsplit=1)[0] if docstring else ""
         function = not isinstance(node, ast.ClassDef)
@@ -198,6 +217,23 @@ def findings_of_code(source: str) -> Iterator[tuple[int, str]]:
             yield node.body[0].lineno, f"docstring of {node.name} without subject: {docstring[:40]!r}"
 
 
+def _names(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Finds the names that a node defines: its own, and the public ones of its arguments, fields and constants."""
+    found: list[tuple[int, str]] = []
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        yield node.lineno, node.name
+    if isinstance(node, ast.arg):
+        found.append((node.lineno, node.arg))
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        found.append((node.lineno, node.attr))
+    elif isinstance(node, ast.ClassDef | ast.Module):
+        for line in node.body:
+            if isinstance(line, ast.Assign | ast.AnnAssign) and not _OLD_NAME.search(ast.unparse(line)):
+                stored = (part for part in ast.walk(line) if isinstance(part, ast.Name))
+                found += [(line.lineno, name.id) for name in stored if isinstance(name.ctx, ast.Store)]
+    yield from ((line, name) for line, name in found if not name.startswith("_") and name not in KEPT_NAMES)
+
+
 def main(paths: list[str]) -> int:
     """Prints the findings of the given files, or of all files of the suite."""
     listed = subprocess.run(["git", "ls-files", *paths], cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -205,6 +241,8 @@ def main(paths: list[str]) -> int:
     for name in listed.splitlines():
         if name.endswith((".py", ".md", ".yaml")) and "LICENSE" not in name and (ROOT / name).exists():
             found = [finding for text in texts(ROOT / name) for finding in findings(text)]
+            if name.endswith(".yaml"):
+                found += [finding for text in texts(ROOT / name) for finding in findings_of_description(text)]
             if name.endswith(".py") and READ.match(name):
                 found += findings_of_code((ROOT / name).read_text())
             for line, finding in sorted(found):

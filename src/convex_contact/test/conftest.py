@@ -278,6 +278,26 @@ def lagged_solution(dynamics: WorldDynamics, stiction_tolerance: float = 1e-4) -
     return v
 
 
+def points(d: WorldDynamics) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points (n, 3), normals (n, 3) and gaps (n,)."""
+    n, c = d.contacts.count[0], d.contacts
+    return c.point[:n].copy(), c.frame[:n, 2].copy(), c.phi0[:n].copy()
+
+
+def support(shape: Any, direction: np.ndarray) -> float:
+    """Largest component of a shape along a direction of its frame."""
+    p = shape.parameters
+    if isinstance(shape, Sphere):
+        return float(p[0] * np.linalg.norm(direction))
+    if isinstance(shape, Box):
+        return float(p @ np.abs(direction))
+    if isinstance(shape, Cylinder):
+        return float(p[0] * np.hypot(*direction[:2]) + p[1] * abs(direction[2]))
+    if isinstance(shape, Capsule):
+        return float(p[0] * np.linalg.norm(direction) + p[1] * abs(direction[2]))
+    return float((shape.vertices @ direction).max())
+
+
 @pytest.fixture
 def helpers() -> Any:
     """The functions of this file."""
@@ -285,7 +305,7 @@ def helpers() -> Any:
     class Helpers:
         pass
 
-    for function in (shape_of, coal_distance, two_bodies, lagged_solution):
+    for function in (shape_of, coal_distance, two_bodies, points, support, lagged_solution):
         setattr(Helpers, function.__name__, staticmethod(function))
     return Helpers
 

@@ -14,6 +14,7 @@ import pytest
 
 import convex_contact
 from convex_contact._moved import MOVED, current_path
+from convex_contact.scenes.pushing_arm import Weights
 
 PACKAGE = Path(convex_contact.__file__).resolve().parent
 SUITE = PACKAGE.parents[2]
@@ -163,3 +164,12 @@ def test_old_paths_work_in_a_new_process() -> None:
         ("1", "contact_kernels"), ("1", "newton"), ("2", "scenes.sliding_rod"), ("3", "rendering"), ("4", "world"),
     }  # fmt: skip
     assert warned == expected, done.stderr
+
+
+def test_the_old_name_of_a_weight_of_the_pushing_arm_warns() -> None:
+    with pytest.warns(DeprecationWarning, match="use position"):
+        weights = Weights(way=2.0)
+    assert weights.position == 2.0
+    with pytest.warns(DeprecationWarning, match=r"Weights\.position"):
+        assert weights.way == 2.0
+    assert Weights().position == 1.0

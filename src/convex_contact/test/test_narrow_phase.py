@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from convex_contact import Box, Capsule, Cylinder, HalfSpace, Hull, Sphere, WorldDynamics
+from convex_contact import Box, Capsule, Cylinder, HalfSpace, Hull, Sphere
 from convex_contact.collision.narrow_phase import closest_on_box, closest_on_capsule, closest_on_cylinder
 
 EYE, ORIGIN = np.eye(3), np.zeros(3)
@@ -21,12 +19,6 @@ PAIRS = [pair for pair in itertools.combinations_with_replacement(KINDS, 2) if p
 RIM = 1e-5
 #: some operations on numbers of 0.1 m
 ROUNDING = 1e-15
-
-
-def points(d: WorldDynamics) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points (n, 3), normals (n, 3) and gaps (n,)."""
-    n, c = d.contacts.count[0], d.contacts
-    return c.point[:n].copy(), c.frame[:n, 2].copy(), c.phi0[:n].copy()
 
 
 def random_poses(seed: int, apart: float) -> tuple[Any, Any]:
@@ -40,28 +32,14 @@ def apart(a: Any, pose_a: Any, b: Any, pose_b: Any, gap: float, helpers: Any) ->
     """The second pose, moved until the smallest gap is about the one wanted."""
     rotation, position = pose_b
     if isinstance(b, HalfSpace):
-        return rotation, pose_a[1] - rotation[:, 2] * (gap + support(a, -(pose_a[0].T @ rotation[:, 2])))
+        return rotation, pose_a[1] - rotation[:, 2] * (gap + helpers.support(a, -(pose_a[0].T @ rotation[:, 2])))
     direction = position / np.linalg.norm(position)
     near, far = 0.0, 0.5
     for _ in range(40):
         middle = 0.5 * (near + far)
         d = helpers.two_bodies(a, pose_a, b, (rotation, pose_a[1] + middle * direction), threshold=5.0)
-        near, far = (near, middle) if points(d)[2].min() > gap else (middle, far)
+        near, far = (near, middle) if helpers.points(d)[2].min() > gap else (middle, far)
     return rotation, pose_a[1] + far * direction
-
-
-def support(shape: Any, direction: np.ndarray) -> float:
-    """Largest component of a shape along a direction of its frame."""
-    p = shape.parameters
-    if isinstance(shape, Sphere):
-        return float(p[0] * np.linalg.norm(direction))
-    if isinstance(shape, Box):
-        return float(p @ np.abs(direction))
-    if isinstance(shape, Cylinder):
-        return float(p[0] * np.hypot(*direction[:2]) + p[1] * abs(direction[2]))
-    if isinstance(shape, Capsule):
-        return float(p[0] * np.linalg.norm(direction) + p[1] * abs(direction[2]))
-    return float((shape.vertices @ direction).max())
 
 
 # --- closed forms ----------------------------------------------------------------------------------------------
@@ -69,7 +47,7 @@ def support(shape: Any, direction: np.ndarray) -> float:
 
 def test_spheres(helpers: Any) -> None:
     d = helpers.two_bodies(Sphere(0.1), (EYE, [1, 2, 3]), Sphere(0.2), (EYE, [1.2, 2.1, 3.2]))
-    point, normal, gap = points(d)
+    point, normal, gap = helpers.points(d)
     n = np.array([2, 1, 2]) / 3
     np.testing.assert_allclose(normal, [n], atol=ROUNDING)
     np.testing.assert_allclose(gap, [0.0], atol=ROUNDING)
@@ -77,7 +55,7 @@ def test_spheres(helpers: Any) -> None:
 
 
 def test_spheres_with_one_centre_have_a_contact_all_the_same(helpers: Any) -> None:
-    _, normal, gap = points(helpers.two_bodies(Sphere(0.1), (EYE, ORIGIN), Sphere(0.2), (EYE, ORIGIN)))
+    _, normal, gap = helpers.points(helpers.two_bodies(Sphere(0.1), (EYE, ORIGIN), Sphere(0.2), (EYE, ORIGIN)))
     np.testing.assert_allclose(gap, [-0.3])
     assert np.linalg.norm(normal[0]) == 1.0
 
@@ -87,7 +65,7 @@ def test_sphere_on_a_tilted_half_space(helpers: Any, gap: float) -> None:
     turn = Rotation.from_rotvec([0.5, -0.3, 0.1]).as_matrix()
     up, foot = turn[:, 2], np.array([0.3, 0.2, 0.1])
     center = foot + (0.1 + gap) * up + 0.4 * turn[:, 0]
-    point, normal, phi = points(helpers.two_bodies(Sphere(0.1), (EYE, center), HalfSpace(), (turn, foot)))
+    point, normal, phi = helpers.points(helpers.two_bodies(Sphere(0.1), (EYE, center), HalfSpace(), (turn, foot)))
     np.testing.assert_allclose(phi, [gap], atol=ROUNDING)
     np.testing.assert_allclose(normal, [-up], atol=ROUNDING)
     np.testing.assert_allclose(point, [center - (0.1 + gap / 2) * up], atol=ROUNDING)
@@ -136,7 +114,7 @@ def test_closest_point_of_a_capsule(point: Any, direction: Any, distance: float)
 def test_a_box_on_the_ground_touches_with_its_four_lower_corners(helpers: Any) -> None:
     turn = Rotation.from_euler("z", 0.3).as_matrix()
     d = helpers.two_bodies(Box((0.04, 0.06, 0.05)), (turn, [0.1, 0, 0.025 - 1e-6]), HalfSpace(), (EYE, ORIGIN))
-    point, normal, gap = points(d)
+    point, normal, gap = helpers.points(d)
     corners = np.array([[x, y, -0.025] for y in (-0.03, 0.03) for x in (-0.02, 0.02)])
     expected = corners @ turn.T + [0.1, 0, 0.025 - 0.5e-6]
     np.testing.assert_allclose(point, expected, atol=ROUNDING)
@@ -149,7 +127,7 @@ def test_a_box_on_the_ground_touches_with_its_four_lower_corners(helpers: Any) -
 def test_a_tilted_box_has_the_corners_below_its_centre(helpers: Any, angles: Any, count: int) -> None:
     turn = Rotation.from_euler("xy", angles).as_matrix()
     d = helpers.two_bodies(Box((0.06, 0.06, 0.06)), (turn, [0, 0, 0.05]), HalfSpace(), (EYE, ORIGIN))
-    point, _, gap = points(d)
+    point, _, gap = helpers.points(d)
     corners = np.array(list(itertools.product((-0.03, 0.03), repeat=3))) @ turn.T
     lower = np.sort(corners[corners[:, 2] < 1e-12, 2])
     assert len(gap) == count
@@ -161,7 +139,7 @@ def test_a_capsule_touches_the_ground_with_both_ends(helpers: Any) -> None:
     tilt = 0.2
     turn = Rotation.from_euler("y", np.pi / 2 + tilt).as_matrix()
     d = helpers.two_bodies(Capsule(0.03, 0.1), (turn, [0, 0, 0.04]), HalfSpace(), (EYE, ORIGIN))
-    _, _, gap = points(d)
+    _, _, gap = helpers.points(d)
     np.testing.assert_allclose(np.sort(gap), 0.04 - 0.03 + 0.05 * np.sin([-tilt, tilt]), atol=ROUNDING)
 
 
@@ -169,7 +147,7 @@ def test_an_upright_cylinder_stands_on_four_points_that_turn_with_it(helpers: An
     for angle in (0.0, 0.3):
         turn = Rotation.from_euler("z", angle)
         d = helpers.two_bodies(Cylinder(0.04, 0.1), (turn.as_matrix(), [0, 0, 0.05]), HalfSpace(), (EYE, ORIGIN))
-        point, _, gap = points(d)
+        point, _, gap = helpers.points(d)
         expected = turn.apply([[0.04, 0, 0], [0, 0.04, 0], [-0.04, 0, 0], [0, -0.04, 0]])
         np.testing.assert_allclose(point, expected, atol=1e-15)
         np.testing.assert_allclose(gap, 0, atol=ROUNDING)
@@ -179,7 +157,7 @@ def test_an_upright_cylinder_stands_on_four_points_that_turn_with_it(helpers: An
 def test_a_tilted_cylinder_touches_at_its_lowest_point(helpers: Any, tilt: float) -> None:
     turn = Rotation.from_euler("zx", [0.7, tilt]).as_matrix()
     d = helpers.two_bodies(Cylinder(0.04, 0.1), (turn, [0, 0, 0.08]), HalfSpace(), (EYE, ORIGIN), threshold=1.0)
-    point, _, gap = points(d)
+    point, _, gap = helpers.points(d)
     s, c = np.sin(tilt), abs(np.cos(tilt))
     assert len(gap) == 5
     np.testing.assert_allclose(gap.min(), 0.08 - 0.05 * c - 0.04 * s, atol=ROUNDING)
@@ -192,7 +170,7 @@ def test_a_tilted_cylinder_touches_at_its_lowest_point(helpers: Any, tilt: float
 def test_a_lying_cylinder_touches_along_a_line(helpers: Any) -> None:
     turn = Rotation.from_euler("y", np.pi / 2).as_matrix()
     d = helpers.two_bodies(Cylinder(0.04, 0.1), (turn, [0, 0, 0.04]), HalfSpace(), (EYE, ORIGIN), threshold=0.01)
-    point, _, gap = points(d)
+    point, _, gap = helpers.points(d)
     np.testing.assert_allclose(gap, 0, atol=ROUNDING)
     np.testing.assert_allclose(np.sort(point[:, 0]), [-0.05, 0.05], atol=ROUNDING)
 
@@ -201,7 +179,7 @@ def test_a_hull_has_its_vertices_below_its_middle(helpers: Any) -> None:
     hull = helpers.shape_of("hull")
     turn = Rotation.from_rotvec([0.2, 0.1, -0.4]).as_matrix()
     d = helpers.two_bodies(hull, (turn, [0, 0, 0.03]), HalfSpace(), (EYE, ORIGIN))
-    _, _, gap = points(d)
+    _, _, gap = helpers.points(d)
     heights = hull.vertices @ turn[2] + 0.03
     np.testing.assert_allclose(gap, heights[heights <= hull.center @ turn[2] + 0.03], atol=ROUNDING)
 
@@ -219,7 +197,7 @@ def test_smallest_gap_and_normal_are_those_of_coals_own_interface(helpers: Any, 
     for seed in range(3):
         pose_a, pose_b = random_poses(seed, 0.3)
         pose_b = apart(a, pose_a, b, pose_b, gap, helpers)
-        _, normal, phi = points(helpers.two_bodies(a, pose_a, b, pose_b))
+        _, normal, phi = helpers.points(helpers.two_bodies(a, pose_a, b, pose_b))
         expected, direction = helpers.coal_distance(a, pose_a, b, pose_b)
         tolerance = RIM if "cylinder" in (one, two) else 2e-6  # twice Coal's default
         assert phi.min() == pytest.approx(expected, abs=tolerance)
@@ -234,8 +212,8 @@ def test_exchanging_the_bodies_mirrors_the_contacts(helpers: Any, one: str, two:
     a, b = helpers.shape_of(one), helpers.shape_of(two)
     pose_a, pose_b = random_poses(7, 0.3)
     pose_b = apart(a, pose_a, b, pose_b, gap, helpers)
-    p, n, phi = points(helpers.two_bodies(a, pose_a, b, pose_b))
-    q, m, psi = points(helpers.two_bodies(b, pose_b, a, pose_a))
+    p, n, phi = helpers.points(helpers.two_bodies(a, pose_a, b, pose_b))
+    q, m, psi = helpers.points(helpers.two_bodies(b, pose_b, a, pose_a))
     assert len(phi) == len(psi) > 0
     first, second = np.lexsort(p.round(7).T), np.lexsort(q.round(7).T)
     smooth = {"cylinder", "capsule"} & {one, two}
@@ -254,7 +232,7 @@ def test_points_lie_midway_between_the_surfaces(helpers: Any, one: str, two: str
     for seed, gap in ((1, 0.02), (2, -1e-3)):
         pose_a, pose_b = random_poses(seed, 0.3)
         pose_b = apart(a, pose_a, b, pose_b, gap, helpers)
-        p, n, phi = points(helpers.two_bodies(a, pose_a, b, pose_b))
+        p, n, phi = helpers.points(helpers.two_bodies(a, pose_a, b, pose_b))
         if (one, two) == ("capsule", "half_space"):  # its upper end's lowest point may lie inside the capsule
             p, n, phi = (found[[phi.argmin()]] for found in (p, n, phi))
         for side, shape, (rotation, position) in ((-1, a, pose_a), (1, b, pose_b)):
@@ -293,8 +271,8 @@ def test_a_box_given_as_a_hull_has_the_boxs_contacts(helpers: Any, one: str) -> 
         pose_b = (pose_b[0], pose_a[1] + pose_b[1])
         if one == "half_space":
             pose_b = (pose_b[0], pose_a[1] + 0.05 * pose_a[0][:, 2])
-        box = points(helpers.two_bodies(a, pose_a, Box(tuple(size)), pose_b, threshold=0.2))
-        same = points(helpers.two_bodies(a, pose_a, hull, pose_b, threshold=0.2))
+        box = helpers.points(helpers.two_bodies(a, pose_a, Box(tuple(size)), pose_b, threshold=0.2))
+        same = helpers.points(helpers.two_bodies(a, pose_a, hull, pose_b, threshold=0.2))
         order = [np.lexsort(found[0].round(7).T) for found in (box, same)]
         # the place and direction of a contact on a curve are as the root of the distance's tolerance
         tolerance = (3e-4, 3e-4, RIM) if one == "cylinder" else (2e-7, 2e-7, 1e-9)
@@ -314,164 +292,18 @@ def test_gap_is_continuous_and_its_slope_is_the_normal(helpers: Any, one: str, t
         path = np.linspace(-0.15, 0.15, 45)[:, None] * np.array([0.6, 0.8, 0]) + [0, 0, 0.02]
     gaps = []
     for x in path:
-        _, _, phi = points(helpers.two_bodies(a, pose_a, b, (rotation, pose_a[1] + x), threshold=1.0))
+        _, _, phi = helpers.points(helpers.two_bodies(a, pose_a, b, (rotation, pose_a[1] + x), threshold=1.0))
         gaps.append(phi.min())
     steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
     assert (np.abs(np.diff(gaps)) <= steps * (1 + 1e-6) + 1e-7).all()
     assert min(gaps) < 0 < max(gaps)
 
 
-# --- manifolds of polytopes ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("gap", [0.05, 1e-4, 1e-9, 0.0, -1e-9, -1e-6, -1e-3])
-def test_face_on_face_has_the_corners_of_the_overlap(helpers: Any, gap: float) -> None:
-    cube = Box((0.1, 0.1, 0.1))
-    d = helpers.two_bodies(cube, (EYE, ORIGIN), cube, (EYE, [0.03, 0.02, 0.1 + gap]))
-    point, normal, phi = points(d)
-    expected = [[x, y, 0.05 + gap / 2] for x in (-0.02, 0.05) for y in (-0.03, 0.05)]
-    np.testing.assert_allclose(sorted(point.round(12).tolist()), expected, atol=1e-9)
-    np.testing.assert_allclose(phi, gap, atol=1e-15)
-    np.testing.assert_allclose(normal, np.tile([0, 0, 1], (4, 1)), atol=1e-6)
-
-
-def test_a_turned_face_on_a_face_has_eight_corners(helpers: Any) -> None:
-    cube = Box((0.1, 0.1, 0.1))
-    turn = Rotation.from_euler("z", np.pi / 4).as_matrix()
-    point, _, phi = points(helpers.two_bodies(cube, (EYE, ORIGIN), cube, (turn, [0, 0, 0.1])))
-    assert len(phi) == 8
-    reach = 0.05 * np.sqrt(2) - 0.05  # where the diamond's sides cut the square's
-    np.testing.assert_allclose(np.sort(np.abs(point[:, :2]), axis=1), np.tile([reach, 0.05], (8, 1)), atol=1e-12)
-
-
-def separation(a: Box, pose_a: Any, b: Box, pose_b: Any, n: np.ndarray) -> float:
-    """Distance of two boxes along a unit vector from the first to the second."""
-    gap = float(n @ (np.asarray(pose_b[1]) - pose_a[1]))
-    return gap - support(a, pose_a[0].T @ n) - support(b, -(pose_b[0].T @ n))
-
-
-@pytest.mark.parametrize("tilt", [1e-7, 1e-2, 1.0])
-@pytest.mark.parametrize("depth", [1e-9, 1e-5, 1e-3, 2e-2])
-def test_boxes_that_overlap_are_separated_most_along_their_normal(helpers: Any, depth: float, tilt: float) -> None:
-    a, b = Box((0.1, 0.2, 0.3)), Box((0.3, 0.15, 0.12))
-    faces = 0
-    for seed in range(25):
-        rng = np.random.default_rng(seed)
-        turn = Rotation.from_quat(rng.normal(size=4))
-        pose_a = turn.as_matrix(), rng.normal(size=3)
-        rotation = (turn * Rotation.from_rotvec(tilt * rng.normal(size=3))).as_matrix()
-        edges = [np.cross(x, y) for x in pose_a[0].T for y in rotation.T]
-        axes = [*pose_a[0].T, *rotation.T, *(e / np.linalg.norm(e) for e in edges if np.linalg.norm(e) > 1e-3)]
-        near, far, direction = 0.0, 1.0, rng.normal(size=3)
-        for _ in range(60):
-            pose_b = rotation, pose_a[1] + 0.5 * (near + far) * direction
-            found = [max(separation(a, pose_a, b, pose_b, s * n) for s in (1.0, -1.0)) for n in axes]
-            near, far = (near, 0.5 * (near + far)) if max(found) > -depth else (0.5 * (near + far), far)
-        by_face = int(np.argmax(found)) < 6
-        faces += by_face
-        _, normal, phi = points(helpers.two_bodies(a, pose_a, b, pose_b))
-        tolerance = 1e-14 if by_face else 2e-8  # positions of 1 m are rounded; EPA, where edges cross
-        assert separation(a, pose_a, b, pose_b, normal[0]) == pytest.approx(max(found), abs=tolerance)
-        assert phi.min() == pytest.approx(max(found), abs=tolerance)
-    assert faces > 5
-
-
-@pytest.mark.parametrize("tilt", [1e-9, 1e-6, 1e-3, 0.03])
-def test_each_corner_of_a_tilted_face_has_its_own_gap(helpers: Any, tilt: float) -> None:
-    cube = Box((0.1, 0.1, 0.1))
-    turn = Rotation.from_euler("y", tilt).as_matrix()
-    large = Box((1.0, 1.0, 0.1))
-    d = helpers.two_bodies(large, (EYE, [0, 0, -0.05]), cube, (turn, [0, 0, 0.0501]))
-    point, _, phi = points(d)
-    corners = np.array([[x, y, -0.05] for x in (-0.05, 0.05) for y in (-0.05, 0.05)]) @ turn.T + [0, 0, 0.0501]
-    order, expected = np.argsort(point[:, 0], kind="stable"), np.sort(corners[:, 0], kind="stable")
-    np.testing.assert_allclose(point[order, 0], expected, atol=1e-8)
-    heights = corners[np.argsort(corners[:, 0], kind="stable"), 2]
-    np.testing.assert_allclose(phi[order], heights, atol=1e-12)
-
-
-@pytest.mark.parametrize("gap", [0.01, 1e-8, -1e-8, -1e-4])
-def test_crossing_edges_have_one_point(helpers: Any, gap: float) -> None:
-    cube = Box((0.1, 0.1, 0.1))
-    below, above = (Rotation.from_euler(axis, np.pi / 4).as_matrix() for axis in "xy")
-    d = helpers.two_bodies(cube, (below, ORIGIN), cube, (above, [0.01, 0.02, 0.1 * np.sqrt(2) + gap]))
-    point, normal, phi = points(d)
-    np.testing.assert_allclose(phi, [gap], atol=1e-12)
-    np.testing.assert_allclose(normal, [[0, 0, 1]], atol=2e-7)
-    np.testing.assert_allclose(point, [[0.01, 0.0, 0.05 * np.sqrt(2) + gap / 2]], atol=1e-8)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("before", [False, True])
-def test_boxes_do_not_depend_on_the_first_question_of_the_process(before: bool) -> None:
-    """A process of its own: Coal keeps for good whether it was first asked along an axis."""
-    code = f"""
-import numpy as np
-from convex_contact import World
-from convex_contact.simulation.dynamics import WorldDynamics
-def gap(w):
-    d = WorldDynamics(w, period=1e-3)
-    d.prepare()
-    return d.collect().phi0[0]
-def boxes(turn_a, turn_b, position):
-    w = World()
-    w.add_box("a", mass=1.0, size=(0.1,) * 3, orientation=turn_a)
-    w.add_box("b", mass=1.0, size=(0.1,) * 3, orientation=turn_b, position=position)
-    return w
-s, c = np.sin(np.pi / 8), np.cos(np.pi / 8)
-if {before}:
-    gap(boxes((0, 0, 0, 1), (0, 0, 0, 1), (0.0, 0.0, 0.0999)))
-print(gap(boxes((s, 0, 0, c), (0, s, 0, c), (0.01, 0.02, 0.1 * np.sqrt(2) + 1e-8))).hex())
-"""
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    # rounding of lengths of 0.1 m; the larger boxes' gap is smaller by 1.4e-11 m
-    assert float.fromhex(told) == pytest.approx(1e-8, abs=1e-16)
-
-
-def test_parallel_edges_have_two_points(helpers: Any) -> None:
-    cube = Box((0.1, 0.1, 0.1))
-    turn = Rotation.from_euler("x", np.pi / 4).as_matrix()
-    point, _, phi = points(helpers.two_bodies(cube, (turn, ORIGIN), cube, (turn, [0.01, 0, 0.1 * np.sqrt(2) + 1e-5])))
-    np.testing.assert_allclose(np.sort(point[:, 0]), [-0.04, 0.05], atol=1e-9)
-    np.testing.assert_allclose(phi, 1e-5, atol=1e-12)
-
-
-def test_lying_capsules_and_cylinders_touch_along_lines(helpers: Any) -> None:
-    lie = Rotation.from_euler("x", np.pi / 2).as_matrix()
-    for name, radius, half in (("capsule", 0.03, 0.04), ("cylinder", 0.04, 0.05)):
-        shape = helpers.shape_of(name)
-        d = helpers.two_bodies(Box((0.4, 0.4, 0.1)), (EYE, [0, 0, -0.05]), shape, (lie, [0, 0, radius - 1e-6]))
-        point, _, phi = points(d)
-        np.testing.assert_allclose(np.sort(point[:, 1]), [-half, half], atol=1e-6)
-        np.testing.assert_allclose(phi, -1e-6, atol=1e-8)
-
-
-def test_large_hulls_have_the_contacts_of_what_they_approximate_whatever_was_asked_before(helpers: Any) -> None:
-    rng = np.random.default_rng(0)
-    round_points = rng.normal(size=(3000, 3))
-    ball = Hull(0.05 * round_points / np.linalg.norm(round_points, axis=1)[:, None])
-    prism = [[0.05 * np.cos(a), 0.05 * np.sin(a), z] for a in np.arange(40) * np.pi / 20 for z in (-0.03, 0.03)]
-    disk, cube = Hull(np.array(prism)), Box((0.1, 0.1, 0.1))
-    assert len(ball.vertices) > 1000 and len(disk.vertices) == 80
-    asked = []
-    for _ in range(2):
-        for a, b, height in ((ball, cube, 0.1), (disk, disk, 0.06), (cube, disk, 0.08), (ball, ball, 0.1)):
-            asked.append(points(helpers.two_bodies(a, (EYE, ORIGIN), b, (EYE, [0, 0, height + 1e-3]))))
-    for (point, normal, gap), again in zip(asked[:4], asked[4:], strict=True):
-        np.testing.assert_array_equal(point, again[0])
-        np.testing.assert_array_equal(normal, again[1])
-        np.testing.assert_array_equal(gap, again[2])
-    assert asked[0][2].min() == pytest.approx(1e-3, abs=1e-4) and asked[3][2].min() == pytest.approx(1e-3, abs=2e-4)
-    np.testing.assert_allclose(asked[1][2], 1e-3, atol=1e-12)
-    np.testing.assert_allclose(asked[2][2], 1e-3, atol=1e-12)
-    assert len(asked[1][2]) == len(asked[2][2]) == 40
-
-
 def test_deep_overlap_gives_finite_contacts(helpers: Any) -> None:
     for one, two in PAIRS:
         a, b = helpers.shape_of(one), helpers.shape_of(two)
         for offset in ([0, 0, 0], [1e-9, 0, 0], [0.01, 0.01, 0.02]):
-            p, n, phi = points(helpers.two_bodies(a, (EYE, ORIGIN), b, (EYE, offset)))
+            p, n, phi = helpers.points(helpers.two_bodies(a, (EYE, ORIGIN), b, (EYE, offset)))
             assert len(phi) > 0 and (phi <= 1e-9).any(), (one, two)
             assert np.isfinite(p).all() and np.isfinite(phi).all(), (one, two)
             np.testing.assert_allclose(np.linalg.norm(n, axis=1), 1, atol=1e-9)

@@ -172,7 +172,7 @@ def replay(
     arguments: Annotated[list[str] | None, typer.Argument(help="name:=value ... of the rendering nodes")] = None,
     into: Annotated[
         str | None,
-        typer.Option(metavar="EXPERIMENT", help="whose rendering nodes answer; the recorded one's if not given"),
+        typer.Option(metavar="EXPERIMENT", help="experiment whose rendering nodes answer; default: the recorded one"),
     ] = None,
 ) -> None:
     """Replays a bag's device to rendering nodes, tick by tick, and compares their answers with the recorded ones.

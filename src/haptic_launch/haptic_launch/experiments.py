@@ -50,7 +50,7 @@ class Experiment(BaseModel):
     name: str
     home: Home
     title: str
-    paper: str = Field(description="which figure or section it is the counterpart of")
+    paper: str = Field(description="counterpart in the paper: figure or section")
     summary: str
     also_recorded: Recorded = Field(default=Recorded(), description="topics of nodes that the suite does not know")
     variants: dict[str, dict[str, str]] = Field(

@@ -8,8 +8,9 @@ hydroelastic contact, and the contacts are points. Steps of 10 ms over 0.5 s are
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pinocchio as pin
 from convex_contact.control.actuated_world import ActuatedWorld
 from convex_contact.control.ilqr import Iteration, QuadraticCost, Trajectory, optimize
 from convex_contact.model.world import World, WorldError
+from haptic_files.moved_modules import RenamedMember
 
 ARM = Path(__file__).parents[1] / "data" / "pushing_arm.urdf"
 #: dt (s) and number of steps
@@ -43,16 +45,25 @@ class Weights:
     Attributes:
         target: of the ball's position on the plane at the end [1/m^2].
         rest: of the ball's velocity at the end [(s/m)^2].
-        way: of the ball's position on the plane in each step [1/m^2].
+        position: of the ball's position on the plane in each step [1/m^2].
         joints: of the joints' velocities in each step [(s/rad)^2]; a hundred times as much at the end.
         effort: of the efforts in addition to gravity compensation [1/(N m)^2].
     """
 
     target: float = 5e3
     rest: float = 5.0
-    way: float = 1.0
+    position: float = 1.0
     joints: float = 1e-2
     effort: float = 1e-3
+    way: InitVar[float | None] = None  #: old name of `position`
+
+    def __post_init__(self, former: float | None) -> None:
+        if former is not None:
+            warnings.warn("Weights: way has been renamed; use position", DeprecationWarning, stacklevel=3)
+            object.__setattr__(self, "position", former)
+
+
+setattr(Weights, "way", RenamedMember("position"))  # noqa: B010
 
 
 @dataclass(frozen=True)
@@ -181,7 +192,7 @@ def push(
     place, motion = system.slices("ball")
     joints = slice(system.tangent // 2, system.tangent // 2 + system.inputs)
     running, final = np.zeros(system.tangent), np.zeros(system.tangent)
-    running[place][:2], running[joints] = w.way, w.joints
+    running[place][:2], running[joints] = w.position, w.joints
     final[place][:2], final[motion][:3], final[joints] = w.target, w.rest, 100.0 * w.joints
     height = BALL_RADIUS - BALL_MASS * GRAVITY / stiffness
     hold = system.holding(system.start)

@@ -193,7 +193,7 @@ def files(name: str) -> dict[str, str]:
 def main() -> None:
     """Writes the files of all devices, or one device's robot description to standard output."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("directory", type=Path, nargs="?", help="where to write the files for ros2_control")
+    parser.add_argument("directory", type=Path, nargs="?", help="folder for the files for ros2_control")
     parser.add_argument("--describe", choices=DEVICES, help="write this device's robot description to standard output")
     options = parser.parse_args()
     if options.describe:

@@ -4,14 +4,15 @@ All plans start at rest in the device's base frame and are continuous in pose an
 
 - `parallel_parking`: a disk of radius 0.03 m that rolls upright on the plane z = -0.03 m (IV-A, Fig. 8). The tool
   point is its centre. With yaw and roll angles psi and phi the tool's orientation is Rz(psi) Ry(phi); the disk's
-  axis is the tool's -y. The heading is the yaw; the disk rolls without slip, phi' = v/r. S-shaped paths forward and
-  back move it sideways. Then it rotates on the spot and drives, and the hand pushes it sideways and downwards.
+  axis is the tool's -y. The heading is the yaw; the disk rolls without slip, phi' = v/r. Three S-shaped cycles forward
+  and back move it sideways by 63 mm. Then it rotates on the spot and drives, and the hand pushes it sideways and
+  downwards with 20 N.
 - `steering`: the same disk, driven through a slalom and along arcs.
 - `sphere_tour`: a disk that stays tangent to the sphere of radius 0.05 m about (0, 0, -0.05) m; the tool's z axis
-  is the outward normal (IV-B). The path starts at the pole and crosses it once, with spin. The hand presses towards
-  the centre while it moves and while it rests, and pulls outwards once.
+  is the outward normal (IV-B). The path starts at the pole, reaches 60 degrees from it and crosses it once, with spin.
+  The hand presses towards the centre with 20 N while it moves and while it rests, and pulls outwards once.
 - `guided_push`: a tool on the trough z = y^2 c/2 moves between positions, straight in the x-y plane, and pushes
-  bodies in its path; on some paths, and once at rest, the hand presses downwards.
+  bodies in its path; on some paths, and once at rest, the hand presses downwards. Not of the paper.
 - `push_and_release`: the end point of a linkage moves on a circle of radius 0.05 m about the origin at 0.3 m/s
   for some seconds, then the hand releases it (IV-C, Fig. 12).
 """

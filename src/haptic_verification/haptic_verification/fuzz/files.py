@@ -152,8 +152,8 @@ def read_spoilt(reader: Reader, kind: str, seed: int, folder: Path) -> str:
     return tried(reader, path, f"{kind} (seed {seed})")
 
 
-def tried(reader: Reader, place: Path, told: str) -> str:
-    """Reads the file `place` and checks the error, if there is one; `told` describes the damage.
+def tried(reader: Reader, place: Path, damage: str) -> str:
+    """Reads the file `place` and checks the error, if there is one; `damage` describes the damage.
 
     Returns:
         "read" or "refused".
@@ -167,12 +167,12 @@ def tried(reader: Reader, place: Path, told: str) -> str:
     except reader.errors as error:
         words = str(error)
         if "\n" in words or not words or len(words) > LONGEST_MESSAGE:
-            raise FoundError(f"{reader.name}: {told}: expected one line, got {words[:300]!r}") from error
+            raise FoundError(f"{reader.name}: {damage}: expected one line, got {words[:300]!r}") from error
         if reader.named and place.name not in words:
-            raise FoundError(f"{reader.name}: {told}: expected the file's name, got {words[:300]!r}") from error
+            raise FoundError(f"{reader.name}: {damage}: expected the file's name, got {words[:300]!r}") from error
         return "refused"
     except Exception as error:
-        raise FoundError(f"{reader.name}: {told}: raised {type(error).__name__}: {str(error)[:300]}") from error
+        raise FoundError(f"{reader.name}: {damage}: raised {type(error).__name__}: {str(error)[:300]}") from error
     return "read"
 
 

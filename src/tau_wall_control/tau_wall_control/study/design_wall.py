@@ -50,9 +50,9 @@ class DesignSettings(BaseModel):
     weight_angle: float | None = Field(default=None, gt=0.0, description="Q = 1/weight^2 [rad]")
     weight_rate: float | None = Field(default=None, gt=0.0, description="Q = 1/weight^2 [rad/s]")
     weight_torque: float | None = Field(default=None, gt=0.0, description="R = 1/weight^2 [N m]")
-    disturbance_rate: float | None = Field(default=None, gt=0.0, description="how the push wanders [N m/sqrt(s)]")
+    disturbance_rate: float | None = Field(default=None, gt=0.0, description="random walk of the push [N m/sqrt(s)]")
     feedforward: bool | None = Field(default=None, description="inverse dynamics of a reference that moves")
-    output: str = Field(default="", description="where the controller's file is also written")
+    output: str = Field(default="", description="second path of the controller's file")
 
     @cached_property
     def tau(self) -> TauDevice:
