@@ -6,9 +6,12 @@ The error about a value that an argument of the user determines names the argume
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 
-from haptic_core.errors import HapticError, ParameterError
+from haptic_core.errors import HapticError, ParameterError, shortened
 from haptic_core.parameter_files import PARAMS_FILE
 from haptic_core.parameters import check_name
 from haptic_launch.file_parameters import declared_parameters, nodes_of_run
@@ -74,3 +77,34 @@ def check_recorders(nodes: Sequence[LaunchedNode], experiment: str) -> None:
                 f"experiment {experiment}: its launch file has a recorder of the experiment {recorded}; the "
                 f"parameter experiment of node {node.full_name} must be {experiment}"
             )
+
+
+def check_outputs(nodes: Sequence[LaunchedNode]) -> None:
+    """Refuses a recorder whose bag exists already or cannot be made.
+
+    Raises:
+        UsageError: the recorder of a node would refuse the path; the message names the path and the reason.
+    """
+    for node in nodes:
+        path = node.parameters.get("output") if node.executable == RECORDER else None
+        if not path:
+            continue
+        argument = node.given.get("output")
+        subject = f"argument {argument}" if argument else f"node {node.full_name}: parameter output"
+        if os.path.lexists(path):
+            raise UsageError(f"{subject}: {path} exists already", "expected the path of a new directory")
+        try:
+            _try_directory(Path(path))
+        except OSError as error:
+            raise UsageError(f"{subject}: {shortened(path)}: cannot be made: {error.strerror}") from None
+
+
+def _try_directory(path: Path) -> None:
+    """Makes a directory with its parents, and removes what it made; raises OSError if that is refused."""
+    made = [folder for folder in (path, *path.parents) if not os.path.lexists(folder)]
+    try:
+        path.mkdir(parents=True)
+    finally:
+        for folder in made:
+            with suppress(OSError):  # it was not made, or another process uses it
+                folder.rmdir()
