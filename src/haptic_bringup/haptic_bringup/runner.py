@@ -18,7 +18,7 @@ from haptic_launch.compile_ahead import compiling_ahead
 from haptic_launch.experiments import Experiment, load_experiment
 from haptic_launch.file_parameters import PARAMS_FILE, with_parameter_file
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
-from haptic_launch.node_checks import check_outputs, check_recorders, checked_nodes
+from haptic_launch.node_checks import check_graph, check_outputs, check_recorders, checked_nodes
 from haptic_launch.runner import (
     IN_VIEW,
     bag_directory,
@@ -120,7 +120,8 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
     variants = chosen_variants(experiment, arguments, given)
     records = arguments.get("record") == "true" and not arguments.get("output")
     own = {"output": "given below"} if records else {}
-    nodes = [node for chosen in variants.values() for node in checked_nodes(description, {**given, **chosen, **own})]
+    nodes_of_variants = [checked_nodes(description, {**given, **chosen, **own}) for chosen in variants.values()]
+    nodes = [node for found in nodes_of_variants for node in found]
     packages = frozenset(node.executable.partition("/")[0] for node in nodes)
     complete_setup(packages, experiment.report)
     if records:
@@ -131,6 +132,8 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
     check_viewer(arguments)
     check_hardware(arguments)
     check_layout(nodes, arguments)
+    for found in nodes_of_variants:
+        check_graph(found, name)
     check_configuration(nodes, [argument.name for argument in description.arguments if argument.choices])
     line = ""
     if names_device:
