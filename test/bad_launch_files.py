@@ -18,6 +18,11 @@ def _launch(elements: str, error: str, *words: str, code: int = 1) -> Case:
     return Case((*_MINE, *words), error, code, launch="\n" + elements)
 
 
+def _with(attribute: str) -> str:
+    """Elements of a device and its friction node with another attribute of that node."""
+    return _DEVICE % "friction" + (_NODE % "{name: mass, value: 1.0}")[:-1] + f", {attribute}}}"
+
+
 _LAUNCH_FILES = [
     Case(_MINE, "...mine.launch.yaml: 'launch' has to hold a list of elements", 1, launch="7"),
     Case(_MINE, "...mine.launch.yaml: not YAML: line 1", 1, launch="[1"),
@@ -57,6 +62,36 @@ _LAUNCH_FILES = [
         _DEVICE % "friction" + _NODE % "{name: inputs, value: [force]}",
         _FILE
         + "node /j/friction: parameter inputs: expected kinds of wall, contacts, bodies, constraints, ..., got 'force'",
+    ),
+    _launch(
+        _DEVICE.replace("]}]", "]}, {name: device, value: nowhere}]") % "friction" + _NODE % "{name: mass, value: 1.0}",
+        "node /j/device: parameter device: expected one of ..., got 'nowhere'",
+        code=2,
+    ),
+    _launch(
+        _DEVICE % "friction" + _NODE % "{name: law, value: stribeck}, {name: static_force, value: 1.0}",
+        "node /j/friction: parameter static_force: expected friction_force = ..., got 1.0",
+        code=2,
+    ),
+    _launch(
+        _with("args: '--ros-args -p stiffness:=-1.0'"),
+        "node /j/friction: parameter stiffness: expected from 1 ",
+        code=2,
+    ),
+    _launch(_with("args: '--ros-args -p mass'"), "...node 'friction': argument -p: expected name:=value, got 'mass'"),
+    _launch(_with("remap: [{from: a b, to: c}]"), "...node 'friction': remapped name 'a b' is not valid: "),
+    _launch(_with("remap: [{from: a, to: ''}]"), "...node 'friction': ..."),
+    _launch(
+        _with("respawn: 'false'").replace("pkg: haptic_friction", "pkg: nowhere"),
+        "...node 'friction': package 'nowhere' not found in ",
+    ),
+    _launch(
+        _with("respawn: 'false'").replace("friction_node", "friction_nod"),
+        "...node 'friction': package 'haptic_friction' has no executable 'friction_nod' in ",
+    ),
+    _launch(
+        _with("respawn: 'false'") + "\n- executable: {cmd: /nowhere/prog}",
+        "...expected an installed program, got '/nowhere/prog'",
     ),
     _launch(_NODE % "{name: mas, value: 1.0}", "node /j/friction: parameter mas: unknown, expected one of ", code=2),
     _launch(_NODE % "{name: law_file, value: fifo}", "node /j/friction: parameter law_file: fifo: cannot be ", code=2),

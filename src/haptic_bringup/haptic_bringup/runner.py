@@ -18,7 +18,7 @@ from haptic_launch.compile_ahead import compiling_ahead
 from haptic_launch.experiments import Experiment, load_experiment
 from haptic_launch.file_parameters import PARAMS_FILE, with_parameter_file
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
-from haptic_launch.node_checks import check_graph, check_outputs, check_recorders, checked_nodes
+from haptic_launch.node_checks import check_graph, check_outputs, check_programs, check_recorders, checked_nodes
 from haptic_launch.runner import (
     IN_VIEW,
     bag_directory,
@@ -37,6 +37,9 @@ from haptic_launch.runner import (
 
 if TYPE_CHECKING:  # a refused run prints no table
     from rich.console import Console
+
+#: ROS package whose launch files hold texts that the tests have checked
+_SUITE = "haptic_bringup"
 
 __getattr__ = names_of_moved_module(__name__, "haptic_launch.runner")
 
@@ -134,7 +137,9 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
     check_layout(nodes, arguments)
     for found in nodes_of_variants:
         check_graph(found, name)
-    check_configuration(nodes, [argument.name for argument in description.arguments if argument.choices])
+    choices = [argument.name for argument in description.arguments if argument.choices]
+    check_configuration(nodes, choices, literals=experiment.home.package != _SUITE)
+    check_programs(description, [{**given, **chosen, **own} for chosen in variants.values()])
     line = ""
     if names_device:
         check_connected(nodes)

@@ -7,6 +7,8 @@ The error about a value that an argument of the user determines names the argume
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +19,7 @@ from haptic_core.parameters import check_name
 from haptic_core.tick_inputs import TickInputs, node_and_kind
 from haptic_launch.experiment_graph import INPUT_KINDS, graph_of
 from haptic_launch.file_parameters import declared_parameters, nodes_of_run
-from haptic_launch.launch_file import LaunchDescription
+from haptic_launch.launch_file import LaunchDescription, LaunchFileError
 from haptic_launch.launch_nodes import LaunchedNode
 from haptic_launch.runner import UsageError
 
@@ -157,3 +159,22 @@ def _try_directory(path: Path) -> None:
         for folder in made:
             with suppress(OSError):  # it was not made, or another process uses it
                 folder.rmdir()
+
+
+def check_programs(description: LaunchDescription, variants: Sequence[Mapping[str, str]]) -> None:
+    """Refuses a launch file whose programs are not installed.
+
+    Args:
+        description: parsed launch file.
+        variants: arguments of each variant of a run.
+
+    Raises:
+        LaunchFileError: a package, its executable or the command of an `executable` cannot be found.
+    """
+    for arguments in variants:
+        with tempfile.TemporaryDirectory(prefix="haptic_launch_") as folder:
+            specs = description.evaluate(arguments, parameter_directory=Path(folder))
+        for spec in specs:
+            program = spec.command[0]
+            if shutil.which(program, path=spec.environment.get("PATH", os.defpath)) is None:
+                raise LaunchFileError(f"expected an installed program, got {shortened(program)}", spec.source)
