@@ -75,13 +75,17 @@ FILES: dict[str, bytes] = {
     "bag_list/metadata.yaml": b"[]",
     "bag_broken/bag_0.mcap": b"no mcap",
     "run_empty/run.yaml": b"",
+    "run_half/bag/bag.mcap": b"no mcap",
+    "run_half/bag_b/metadata.yaml": b"",
+    "run_lost/bag/metadata.yaml": b"",
+    "run_lost/bag_b/bag_b.mcap": b"",
 }
 
 
 def write_files(folder: Path) -> None:
     """Writes the files that the cases name; among them what is no regular file."""
     for name, content in FILES.items():
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
         (folder / name).write_bytes(content)
     (folder / "folder").mkdir()
     os.mkfifo(folder / "fifo")
@@ -346,6 +350,12 @@ _WORDS = [
             ("run_empty", "no..."),
         )
     ),
+    Case(("report", "run_half"), "run_half/bag: the bag was not closed", 1),
+    Case(("replay", "run_half"), "run_half: has several bags: bag, bag_b", 1),
+    Case(("repair", "run_half"), "run_half: has several bags: bag, bag_b", 1),
+    Case(("repair", "run_lost"), "run_lost: has several bags: bag, bag_b", 1),
+    Case(("repair", "run_lost/bag"), "run_lost/bag: no bag (no .mcap file in it)", 1),
+    Case(("replay", "run_half/bag/bag.mcap"), "run_half/bag/bag.mcap: expected the directory of a bag, got a file", 1),
     Case(("replay", "nowhere", "x"), "argument 'x': expected name:=value"),
     Case(("replay", "nowhere", "--into", "nonsense"), "experiment 'nonsense' is unknown, expected one of: ", 1),
 ]
