@@ -335,8 +335,17 @@ _WORDS = [
     Case(("view", "nonsense"), "experiment 'nonsense' is unknown, expected one of: ", 1),
     Case(("view", "friction_impedance", "pace:=-1"), "argument pace: expected from 0 to 100 [-], got -1.0"),
     Case(("view", "friction_impedance", "view_port:=http"), "argument view_port: expected int [-], got 'http'"),
+    *(
+        Case((command,), f"missing argument '{name}'")
+        for command, name in (("run", "experiment"), ("replay", "BAG"), ("repair", "BAG"), ("study", "name"))
+    ),
+    Case(("report", "x", "--foo"), "no such option: --foo"),
+    Case(("devices", "--foo"), "no such option: --foo"),
+    Case(("nonsense",), "no such command 'nonsense'"),
     Case(("study", "nonsense"), "study 'nonsense' is unknown, expected one of: "),
     Case(("study", "tau-wall", "nonsense:=1"), "argument 'nonsense' is unknown, expected one of: "),
+    Case(("study", "tau-wall", "--scheduler", "nowhere"), "scheduler nowhere: no Dask scheduler answers there (", 1),
+    Case(("study", "realtime", "experiments:=nowhere"), "experiment 'nowhere' is unknown, expected one of: ", 1),
     Case(("bench", "nonsense"), "benchmark 'nonsense' is unknown, expected one of: "),
     *(
         Case((command, path), f"{path}: {error}", 1)
