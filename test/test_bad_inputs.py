@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bad_inputs import CASES, Case, write_files
+from bad_inputs import CASES as INPUTS
+from bad_inputs import Case, write_files
+from bad_launch_files import CASES as LAUNCH_FILES
 from machine_speed import limit
 from started_runs import HAPTICS
 
@@ -20,6 +22,7 @@ from haptic_bringup import cli, runner
 from haptic_launch import experiments
 from haptic_launch.experiments import Home
 
+CASES = [*INPUTS, *LAUNCH_FILES]
 #: longest error, without paths of the tests' own folder [characters]
 LONGEST = 300
 #: each of these is also tried by a process

@@ -26,7 +26,7 @@ from rosbags.rosbag2.metadata import parse_qos
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from haptic_bags.bag_writer import UNFINISHED, BagWriter
-from haptic_bags.bags import BagError, opened, read_custom_data
+from haptic_bags.bags import BagError, bag_folders, opened, read_custom_data
 from haptic_bags.mcap_checks import (
     MAGIC,
     MAX_RATIO,
@@ -136,10 +136,13 @@ def find_file(path: Path) -> Path:
     Raises:
         BagError: there is no file, or more than one.
     """
-    files = [path] if path.is_file() else sorted(path.glob("*.mcap")) or sorted(path.glob("bag*/*.mcap"))
+    files = [path] if path.is_file() else sorted(path.glob("*.mcap"))
+    bags = [] if files else bag_folders(path)
+    if len(bags) == 1:
+        files = sorted(bags[0].glob("*.mcap"))
     if len(files) != 1:
-        found = ", ".join(file.parent.name for file in files)
-        problem = f"has several bags: {found}" if files else "no bag (no .mcap file in it)"
+        several = ", ".join(one.name for one in (bags if len(bags) > 1 else files))
+        problem = f"has several bags: {several}" if several else "no bag (no .mcap file in it)"
         raise BagError(f"{path}: {problem}", "./haptics repair runs/<time>-<name>/bag")
     return files[0]
 

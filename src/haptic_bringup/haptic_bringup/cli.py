@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from haptic_bringup.runner import execute_run, prepare_run
 from haptic_core.errors import HapticError
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchFileError, load_launch_file
+from haptic_launch.process_guard import start_command
 from haptic_launch.runner import LONGEST_RUN, MissingProgramError, UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 #: hint after any other error of a file
 _FILE_HINT = "check the path and its permissions; the bag of a run, if there is one, stays as it is"
+#: class of typer's errors about words of the command line; click's or a copy of it, by typer's version
+_CommandLineError: Any = typer.BadParameter.mro()[1]
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -243,7 +246,8 @@ def bench(
     if name not in names:
         message = f"benchmark {name!r} is unknown, expected one of: {', '.join(names)}"
         raise UsageError(message, hint="docs/benchmarks.md says what each of them measures")
-    raise typer.Exit(subprocess.call([sys.executable, str(folder / f"bench_{name}.py"), *context.args]))
+    command = [sys.executable, str(folder / f"bench_{name}.py"), *context.args]
+    raise typer.Exit(subprocess.call(start_command(command)))  # a killed command line ends it
 
 
 @app.command(context_settings=_PASS_ON)
@@ -294,7 +298,10 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 does not end a run
     try:
-        app(standalone_mode=True, prog_name="./haptics")
+        sys.exit(app(standalone_mode=len(sys.argv) == 1, prog_name="./haptics"))  # without words: the help
+    except _CommandLineError as error:
+        words = " ".join(error.format_message().split()).rstrip(".")
+        _stop(f"{words[:1].lower()}{words[1:]}", 2, f"{error.ctx.command_path if error.ctx else './haptics'} --help")
     except UsageError as error:
         _stop(error, 2, error.hint)
     except MissingProgramError as error:

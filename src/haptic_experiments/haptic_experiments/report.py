@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from haptic_bags.bag_writer import UNFINISHED
-from haptic_bags.bags import Bag, BagError, damage, repair_hint
+from haptic_bags.bags import Bag, BagError, bag_folders, damage, repair_hint
 from haptic_core.errors import HapticError
 from haptic_core.flight_recorder import longest_tick
 from haptic_core.safety import LIMIT_NAMES
@@ -39,11 +39,10 @@ def bags_of(directory: Path) -> dict[str, Path]:
     """Finds the bags of a run: the first one under the name "bag", others by their variant."""
     if (directory / "metadata.yaml").exists():
         return {directory.name: directory}
-    found = [path.parent for path in sorted(directory.glob("bag*/metadata.yaml"))]
-    unfinished = sorted(directory.glob(f"bag*/{UNFINISHED}")) + sorted(directory.glob(UNFINISHED))
-    if unfinished:
-        bag = unfinished[0].parent
-        raise BagError(f"{bag}: the bag was not closed", repair_hint(bag))
+    found = bag_folders(directory)
+    for bag in (*found, directory):
+        if (bag / UNFINISHED).exists() or (bag in found and not (bag / "metadata.yaml").exists()):
+            raise BagError(f"{bag}: the bag was not closed", repair_hint(bag))
     if not found:
         raise HapticError(f"{directory}: no run and no bag (no bag*/metadata.yaml in it)")
     return {path.name: path for path in found}

@@ -159,7 +159,8 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
         try:
             client = distributed.Client(scheduler, timeout=PATIENCE)
         except (OSError, ValueError) as error:
-            raise HapticError(f"scheduler {scheduler}: no Dask scheduler answers there ({error})") from None
+            why = " ".join(str(error).split())
+            raise HapticError(f"scheduler {scheduler}: no Dask scheduler answers there ({why})") from None
         with client:
             yield client
         return
@@ -302,6 +303,9 @@ def run_study(
         workers = workers or study.workers
     settings, tasks = _prepared(name, study, words)
     digest = _digest(tasks)
+    if scheduler is not None:
+        with cluster(None, scheduler):  # refused before a directory is made
+            pass
     with _run_directory(name, digest, fresh) as (directory, before):
         facts: dict[str, Any] = {
             "study": name,

@@ -57,7 +57,7 @@ from .launch_elements import (
     SetEnvironmentElement,
     load_elements,
 )
-from .launch_names import join_namespace, valid_name, valid_namespace
+from .launch_names import join_namespace, valid_name, valid_namespace, valid_topic
 from .launch_parameters import ParameterValue, Scalar, write_parameters
 from .launch_substitutions import (
     Context,
@@ -402,7 +402,7 @@ class _Evaluation:
                 key = full_name if namespace is not None else None
                 command += ["--params-file", self._parameter_file(entry, key or "/**", given)]
         for source, target in element.remappings:
-            command += ["-r", f"{self._text(source)}:={self._text(target)}"]
+            command += ["-r", f"{valid_topic(self._text(source))}:={valid_topic(self._text(target))}"]
         self._add(element.process, element.where, name or Path(executable).name, command, full_name, given)
 
     def _parameter_file(self, entry: Parameters, key: str, given: dict[str, str]) -> str:
