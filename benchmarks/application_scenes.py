@@ -97,7 +97,7 @@ HAND_GAIN, HAND_DAMPING = 1e5, 1e3
 #: a rod that has sunk so far in the hand is lost, m; a longer run is held, s
 LOST, HELD = 0.01, 4.0
 #: joints of the hand's carriage and the phases of their sines, rad
-CIRCLE = (("x", 0.5 * math.pi), ("y", 0.0))
+CIRCLE = (("slide_x", 0.5 * math.pi), ("slide_y", 0.0))
 
 
 def finish(simulation: object, sunk: Callable[[], float], time: float, period: float) -> list[str]:

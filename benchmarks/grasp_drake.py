@@ -47,14 +47,14 @@ class DrakeGrasp(DrakeSimulation):
         opening, speed = 0.5 * grasp.width - grasp.overlap, math.tau * grasp.frequency * grasp.circle_radius
         self._lead(hand, opening - 2.0 * grasp.effort_limit / PROPORTIONAL_GAIN)
         self.start()
-        for joint, q, v in (("x", grasp.circle_radius, 0.0), ("y", 0.0, speed), ("left", opening, 0.0),
+        for joint, q, v in (("slide_x", grasp.circle_radius, 0.0), ("slide_y", 0.0, speed), ("left", opening, 0.0),
                             ("right", opening, 0.0)):  # fmt: skip
             self.place(hand, joint, q, v)
         plant.SetFreeBodyPose(self.context, self._rod, RigidTransform([grasp.circle_radius, 0.0, -grasp.arm]))
         plant.SetFreeBodySpatialVelocity(self.context, self._rod, SpatialVelocity(np.zeros(3), [0.0, speed, 0.0]))
 
     def _lead(self, hand: object, closed: float) -> None:
-        """Desired positions and velocities of x, y, left and right."""
+        """Desired positions and velocities of slide_x, slide_y, left and right."""
         grasp, add = self._grasp, self.builder.AddSystem
         phases = [phase for _, phase in CIRCLE]
         wanted = add(Sine([grasp.circle_radius] * 2, [math.tau * grasp.frequency] * 2, phases, True))

@@ -18,7 +18,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def positive(text: str) -> int:
-    """Parses a count, at least one."""
+    """Parses a number of steps, runs or objects: at least one."""
     try:
         value = int(text)
     except ValueError:

@@ -192,6 +192,7 @@ _FRICTION = _run(
     ("period:=1 ms", "expected a number, got '1 ms'"),
     ("duration:=-1", "expected from 0 to 1e+06 [s], got -1.0"),
     ("duration:=1e7", "expected from 0 to 1e+06 [s], got 10000000.0"),
+    ("duration:=1e-9", "expected 0 or at least 0.002 s, 2 ticks for a report, got 1e-09"),
     ("pace:=-1", "expected from 0 to 100 [-], got -1.0"),
     ("answer_timeout:=0", "expected from 0.1 to 3600 [s], got 0.0"),
     ("watchdog_periods:=0", "expected from 1 to 10000 [ticks], got 0"),
@@ -286,6 +287,7 @@ _FRICTION = _run(
 _OTHER_EXPERIMENTS = [
     *_run(
         "touch_clutter",
+        ("duration:=0.002", "expected 0 or at least 0.003 s, 3 ticks for a report, got 0.002"),
         ("world:=nonsense", "nonsense: no such world; expected a path, module:function, or one of clutter_mixed, "),
         ("world:=/nowhere.yaml", "/nowhere.yaml: cannot be read: No such file or directory"),
         ("world:=./fifo", "fifo: cannot be read: expected a regular file, got a FIFO"),

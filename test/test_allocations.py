@@ -1,4 +1,8 @@
-"""After its first ticks a loop keeps nothing that it allocates: no list grows, the garbage collector has no work."""
+"""After its first ticks a loop keeps no memory: no list grows, and no object is left to the garbage collector.
+
+The tests compare the blocks of memory and the objects in use before and after 1000 ticks. What a tick allocates and
+releases again, such as messages and arrays of an intermediate result, is not counted: a loop does allocate.
+"""
 
 from __future__ import annotations
 

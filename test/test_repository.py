@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -82,3 +83,11 @@ def test_the_readme_of_a_package_names_its_modules_and_no_other() -> None:
         known = {name for module in modules for name in (module.name, str(module))}
         for name in names:
             assert not name.endswith(".py") or name in known or (readme.parent / name).exists(), f"{readme}: {name}"
+
+
+def test_joints_of_robot_descriptions_have_names_that_yaml_keeps() -> None:
+    """REP 103 names axes x, y and z, and YAML 1.1 reads y and n as booleans: a joint is called by what it does."""
+    files = [path for folder in ("src", "benchmarks") for path in (ROOT / folder).rglob("*.urdf*")]
+    joints = [(path.name, joint.get("name", "")) for path in files for joint in ElementTree.parse(path).iter("joint")]
+    assert {"parallel_gripper.urdf", "pusher.urdf", "door.urdf", "tau.urdf.xacro"} <= {file for file, _ in joints}
+    assert [(file, name) for file, name in joints if len(name) < 2] == []

@@ -43,7 +43,7 @@ def test_rows_are_those_of_the_constraints() -> None:
     w = gripper(q=(0.03, 0.01, 0.001, 0.039), v=(0.1, -0.2, -0.3, 0.4))
     path = Sinusoid(0.03, 2.0, 0.4, 0.01)
     gains = {"proportional_gain": 300.0, "derivative_gain": 7.0, "effort_limit": 5.0, "target_position": 0.01}
-    w.move_joint("gripper", "x", path)
+    w.move_joint("gripper", "slide_x", path)
     w.actuate_joint("gripper", "left", target_velocity=0.2, feedforward=0.5, velocity_limit=math.inf, **gains)
     w.couple_joints("gripper", "right", "left", ratio=-2.0, offset=0.03)
     sim = stepped(w, DT, 1)
@@ -70,8 +70,8 @@ def test_a_moved_joint_is_on_its_circle_at_the_end_of_every_step(period: float) 
     r, f = 0.03, 1.5
     omega = math.tau * f
     w = gripper(q=(r, 0.0, 0.02, 0.02), v=(0.0, r * omega, 0.0, 0.0))
-    w.move_joint("gripper", "x", Sinusoid(r, f, 0.5 * math.pi))
-    w.move_joint("gripper", "y", Sinusoid(r, f))
+    w.move_joint("gripper", "slide_x", Sinusoid(r, f, 0.5 * math.pi))
+    w.move_joint("gripper", "slide_y", Sinusoid(r, f))
     w.couple_joints("gripper", "right", "left")  # else the fingers stay behind
     sim = Simulator(w, period=period)
     for _ in range(20):
@@ -96,8 +96,8 @@ def test_a_motion_by_decree_does_not_mind_forces_nor_limits() -> None:
 def test_the_effort_limit_of_an_actuator_saturates() -> None:
     """Far from its target a finger of mass m accelerates by limit/m; near it the PD law holds."""
     w = gripper(armature=(0.0, 0.0, 0.185, 0.0))
-    w.move_joint("gripper", "x", lambda t: 0.0)
-    w.move_joint("gripper", "y", lambda t: 0.0)
+    w.move_joint("gripper", "slide_x", lambda t: 0.0)
+    w.move_joint("gripper", "slide_y", lambda t: 0.0)
     w.actuate_joint(
         "gripper", "left", proportional_gain=4e3, derivative_gain=50.0, target_position=-1.0, effort_limit=2.0
     )
@@ -121,8 +121,8 @@ def test_the_effort_limit_of_an_actuator_saturates() -> None:
 def test_a_coupler_gears_two_joints() -> None:
     """Reduced to one coordinate: (m + ratio^2 m) a = effort, q_right = ratio q_left + offset."""
     w = gripper(q=(0.0, 0.0, 0.01, 0.03))
-    w.move_joint("gripper", "x", lambda t: 0.0)
-    w.move_joint("gripper", "y", lambda t: 0.0)
+    w.move_joint("gripper", "slide_x", lambda t: 0.0)
+    w.move_joint("gripper", "slide_y", lambda t: 0.0)
     w.couple_joints("gripper", "right", "left", ratio=2.0, offset=0.01)
     sim = Simulator(w, period=1e-4)
     sim.set_effort(0, (0.0, 0.0, 0.1, 0.0))
@@ -141,7 +141,7 @@ trees:
     urdf: {GRIPPER}
     q: [0.03, 0, 0.02, 0.02]
     motions:
-      - {{joint: x, amplitude: 0.03, frequency: 1.5, phase: 1.5707963267948966}}
+      - {{joint: slide_x, amplitude: 0.03, frequency: 1.5, phase: 1.5707963267948966}}
     actuators:
       - {{joint: left, proportional_gain: 100, target_position: 0.01, effort_limit: 3}}
     couplers:
@@ -149,7 +149,7 @@ trees:
 """
     w = parse_world(text)
     by_hand = gripper(q=(0.03, 0, 0.02, 0.02))
-    by_hand.move_joint(0, "x", Sinusoid(0.03, 1.5, math.pi / 2))
+    by_hand.move_joint(0, "slide_x", Sinusoid(0.03, 1.5, math.pi / 2))
     by_hand.actuate_joint(0, "left", proportional_gain=100.0, target_position=0.01, effort_limit=3.0)
     by_hand.couple_joints(0, "right", "left")
     assert w.joint_laws == by_hand.joint_laws
@@ -162,12 +162,15 @@ trees:
 
 def test_what_is_wrong_is_named() -> None:
     w = gripper()
-    w.move_joint("gripper", "x", Sinusoid(0.0, 1.0))
+    w.move_joint("gripper", "slide_x", Sinusoid(0.0, 1.0))
     gains = {"proportional_gain": 1.0}
     for call, message in (
         (lambda: w.move_joint("arm", "x", abs), r"^arm: no such tree; there are: gripper$"),
-        (lambda: w.move_joint("gripper", "z", abs), r"^gripper: joint: expected one of one coordinate, x, y.*got 'z'$"),
-        (lambda: w.move_joint("gripper", "x", abs), r"^gripper: x: expected one motion, got a second$"),
+        (
+            lambda: w.move_joint("gripper", "z", abs),
+            r"^gripper: joint: expected one of one coordinate, slide_x, slide_y.*got 'z'$",
+        ),
+        (lambda: w.move_joint("gripper", "slide_x", abs), r"^gripper: slide_x: expected one motion, got a second$"),
         (lambda: w.actuate_joint(0, "left", proportional_gain=-1.0), r"left: proportional_gain: expected 0 or more"),
         (lambda: w.actuate_joint(0, "left", proportional_gain=0.0), r"left: .*at least one above 0"),
         (

@@ -19,7 +19,14 @@ from haptic_launch.compile_ahead import compiling_ahead
 from haptic_launch.experiments import Experiment, load_experiment
 from haptic_launch.file_parameters import PARAMS_FILE, with_parameter_file
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
-from haptic_launch.node_checks import check_graph, check_outputs, check_programs, check_recorders, checked_nodes
+from haptic_launch.node_checks import (
+    check_duration,
+    check_graph,
+    check_outputs,
+    check_programs,
+    check_recorders,
+    checked_nodes,
+)
 from haptic_launch.runner import (
     IN_VIEW,
     bag_directory,
@@ -130,6 +137,7 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
     complete_setup(packages, experiment.report)
     if records:
         check_recorders(nodes, name)
+        check_duration(nodes)
         check_report(experiment)
     else:
         check_outputs(nodes)

@@ -24,6 +24,7 @@ from haptic_launch.launch_nodes import LaunchedNode
 from haptic_launch.runner import UsageError
 
 RECORDER = "haptic_bags/recorder"
+_CONTACT = "convex_contact/contact_node"
 _PARAMETERS = "docs/parameters.md has the parameters of the nodes"
 
 
@@ -128,6 +129,24 @@ def _check_inputs(node: LaunchedNode, nodes: Sequence[LaunchedNode]) -> None:
         if source not in names:
             raise ParameterError(f"{subject}inputs: expected nodes of {', '.join(names)}, got {shortened(entry)}")
     TickInputs(entries, [entry for entry in node.parameters.get("delayed_inputs", ()) if entry])
+
+
+def check_duration(nodes: Sequence[LaunchedNode]) -> None:
+    """Refuses a duration of fewer ticks than a report needs (`haptic_bags.ticks.Ticks.align`).
+
+    Raises:
+        UsageError: the duration is too short; the message names the shortest one.
+    """
+    least = 3 if any(node.executable == _CONTACT for node in nodes) else 2
+    for node in nodes:
+        duration, period = (node.parameters.get(name, 0.0) for name in ("duration", "period"))
+        if "sources" in node.parameters and duration and period and round(duration / period) < least:
+            argument = PARAMS_FILE if "duration" in node.changed else node.given.get("duration")
+            subject = f"argument {argument}" if argument else f"node {node.full_name}: parameter duration"
+            raise UsageError(
+                f"{subject}: expected 0 or at least {least * period:g} s, {least} ticks for a report, got {duration:g}",
+                "record:=false runs without a report",
+            )
 
 
 def check_outputs(nodes: Sequence[LaunchedNode]) -> None:

@@ -133,7 +133,7 @@ class Grasp:
             armature=(0.0, 0.0, ROTOR, ROTOR),
             self_collision=False,
         )
-        for joint, phase in (("x", 0.5 * math.pi), ("y", 0.0)):
+        for joint, phase in (("slide_x", 0.5 * math.pi), ("slide_y", 0.0)):
             world.move_joint("gripper", joint, Sinusoid(self.circle_radius, self.frequency, phase))
         world.actuate_joint(
             "gripper",

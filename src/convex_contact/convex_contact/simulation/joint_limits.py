@@ -28,7 +28,7 @@ class JointLimits:
         >>> world = World()
         >>> _ = world.add_urdf("gripper", files("convex_contact") / "data/parallel_gripper.urdf", self_collision=False)
         >>> limits = Simulator(world, period=0.01).dynamics.joint_limits()
-        >>> (limits.lower < limits.upper).tolist()  # of x, y and the two fingers
+        >>> (limits.lower < limits.upper).tolist()  # of slide_x, slide_y and the two fingers
         [True, True, True, True]
     """
 
