@@ -8,7 +8,6 @@ Derivatives of steps, for trajectory optimisation, are in `./haptics bench traje
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import peers
 from application_scenes import SIMULATIONS, Patch, PushedFinger, gears
+from options import Parser, positive
 from rich.console import Console
 from rich.table import Table
 
@@ -148,8 +148,8 @@ def show(application: Application, engines: dict[str, dict[type, Any]], repetiti
 
 def main() -> None:
     """Prints the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--repetitions", type=int, default=3)
+    parser = Parser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--repetitions", type=positive, default=3)
     parser.add_argument("--applications", nargs="+", default=list(APPLICATIONS), choices=list(APPLICATIONS))
     arguments = parser.parse_args()
     engines: dict[str, dict[type, Any]] = {"here": SIMULATIONS}

@@ -6,12 +6,12 @@ share the processors with whatever else runs.
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from collections.abc import Callable
 
 import numpy as np
+from options import Parser, positive
 from rich.console import Console
 from rich.table import Table
 from simulation_scenes import Scene, grid, hulls, standing, tower
@@ -43,9 +43,9 @@ def seconds(name: str, workers: int, count: int, rounds: int, *, states: bool = 
 
 def main() -> None:
     """Prints a row for each scene."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--rounds", type=int, default=3)
+    parser = Parser(description=__doc__)
+    parser.add_argument("--threads", type=positive, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=positive, default=3)
     arguments = parser.parse_args()
     count = 4 * arguments.threads
     threads = f"{arguments.threads} threads"

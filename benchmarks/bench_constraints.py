@@ -6,7 +6,6 @@ compiled one. The other engines are installed on first use (peers.py); one that 
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import peers
 from constraint_cases import CASES, START, Case, Rows, Simulation, generator
+from options import Parser, positive
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -229,8 +229,8 @@ def available(names: Sequence[str], console: Console) -> list[ModuleType]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=20_000, help="timed steps per case")
+    parser = Parser(description=__doc__)
+    parser.add_argument("--steps", type=positive, default=20_000, help="timed steps per case")
     parser.add_argument("--seconds", type=float, default=10.0, help="duration of the free motions")
     parser.add_argument("--quick", action="store_true", help="a twentieth of both")
     parser.add_argument(

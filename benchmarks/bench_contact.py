@@ -8,7 +8,6 @@ own. The other engines are installed on first use (peers.py); one that cannot be
 
 from __future__ import annotations
 
-import argparse
 import gc
 import importlib
 import multiprocessing
@@ -24,6 +23,7 @@ import numpy as np
 import peers
 from bench_contact_creep import TITLES, available, creep, ours
 from contact_scenes import Scene, clutter
+from options import Parser, positive
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -185,13 +185,13 @@ def verdict(everything: dict[str, dict[tuple[str, str, int], Result]], sizes: Se
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser = Parser(description=__doc__)
+    parser.add_argument("--sizes", type=positive, nargs="+", default=SIZES)
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--drake-seconds", type=float, default=1.0, help="for Drake with more than 40 objects")
     parser.add_argument("--period", type=float, default=2e-3)
-    parser.add_argument("--repeats", type=int, default=3, help="of each run; Drake's are made once")
+    parser.add_argument("--repeats", type=positive, default=3, help="of each run; Drake's are made once")
     parser.add_argument("--creep-seconds", type=float, default=600.0, help="of the table of creep; 0: without it")
     parser.add_argument("--peers", nargs="*", default=list(TITLES), choices=TITLES, help="engines beside ours")
     arguments = parser.parse_args()

@@ -5,7 +5,6 @@ After a second of settling; creep: mean speed from then on, slip: the way since 
 
 from __future__ import annotations
 
-import argparse
 import importlib
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import peers
 from contact_scenes import Scene, block
+from options import Parser
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -114,7 +114,7 @@ def creep(engines: Sequence[ModuleType], seconds: float, period: float) -> Table
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600.0, help="after settling; a tenth for the other engines")
     parser.add_argument("--period", type=float, default=1e-2)
     parser.add_argument("--peers", nargs="*", default=list(TITLES), choices=TITLES, help="engines beside ours")

@@ -15,6 +15,7 @@ import math
 import time
 
 import numpy as np
+from options import Parser, positive
 from rich.console import Console
 from rich.table import Table
 
@@ -97,9 +98,9 @@ def measured(world: World, q: np.ndarray, speculative: bool, rounds: int) -> tup
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--counts", type=int, nargs="+", default=COUNTS)
-    parser.add_argument("--rounds", type=int, default=500)
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--counts", type=positive, nargs="+", default=COUNTS)
+    parser.add_argument("--rounds", type=positive, default=500)
     arguments = parser.parse_args()
     table = Table("objects", "rule", "pairs", "contacts", "prepare (us)", "collect (us)", "together (us)")
     for kind in ("spheres", "mixed"):

@@ -8,13 +8,13 @@ mean and median over its last third, and the 99 % quantile.
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from typing import Any
 
 import numpy as np
 from numba import njit
+from options import Parser, positive
 from rich.console import Console
 from rich.table import Table
 
@@ -203,8 +203,8 @@ def measure(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10, 40, 160, 400])
+    parser = Parser(description=__doc__)
+    parser.add_argument("--sizes", type=positive, nargs="+", default=[10, 40, 160, 400])
     parser.add_argument("--kinds", nargs="+", default=["pile", "clutter", "chain"])
     parser.add_argument("--approximation", default="lagged")
     parser.add_argument("--stiffness", type=float, default=1e7)

@@ -12,7 +12,6 @@ have the recording's scale, measured in free flight.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import time
 from collections.abc import Sequence
@@ -39,6 +38,7 @@ from cube_toss_cases import (
     score,
     split,
 )
+from options import Parser, positive
 from rich.console import Console
 from rich.table import Table
 
@@ -168,11 +168,11 @@ def report(
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    options.add_argument("--tosses", type=int, default=190, help="of those not used for identification")
+    options = Parser(description=__doc__.splitlines()[0] if __doc__ else None)
+    options.add_argument("--tosses", type=positive, default=190, help="of those not used for identification")
     options.add_argument("--peers", nargs="*", default=["drake", "mujoco"])
     options.add_argument("--starts", choices=["recorded", "fitted"], nargs="+", default=["recorded", "fitted"])
-    options.add_argument("--identify", type=int, metavar="EVALUATIONS", help="find the parameters again")
+    options.add_argument("--identify", type=positive, metavar="EVALUATIONS", help="find the parameters again")
     options.add_argument("--save", type=Path, help="where to write what was found, and the errors of each toss (.npz)")
     chosen = options.parse_args()
     console = Console()

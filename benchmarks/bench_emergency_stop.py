@@ -6,13 +6,13 @@ the next tick, so the device itself stood still up to a period earlier.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from options import Parser, positive
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rich.console import Console
 from rich.table import Table
@@ -71,8 +71,8 @@ class Stops:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--samples", type=int, default=200, help="stops of each kind")
+    parser = Parser(description=__doc__)
+    parser.add_argument("--samples", type=positive, default=200, help="stops of each kind")
     samples = parser.parse_args().samples
     table = Table("mode", "by", "p50 [ms]", "p99 [ms]", "largest [ms]")
     for mode in ("realtime", "lockstep"):

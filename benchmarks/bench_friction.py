@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from options import Parser, positive
 from rich.console import Console
 from rich.table import Table
 
@@ -71,11 +72,11 @@ def step_many(step: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> N
 
 def main() -> None:
     """Prints the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=200_000, help="steps of a compiled run")
-    parser.add_argument("--python-steps", type=int, default=20_000, help="calls of step")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--elements", type=int, default=1_000_000, help="elements of the batch")
+    parser = Parser(description=__doc__)
+    parser.add_argument("--steps", type=positive, default=200_000, help="steps of a compiled run")
+    parser.add_argument("--python-steps", type=positive, default=20_000, help="calls of step")
+    parser.add_argument("--rounds", type=positive, default=7)
+    parser.add_argument("--elements", type=positive, default=1_000_000, help="elements of the batch")
     options = parser.parse_args()
     console = Console()
     table = Table(

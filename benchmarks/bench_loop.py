@@ -6,7 +6,6 @@ cases in turn; the ratios are taken within a round, so that a machine whose spee
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import statistics
@@ -16,11 +15,13 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from options import Parser, positive
 from rich.console import Console
 from rich.table import Table
 
 from haptic_launch.experiments import load_experiment
 from haptic_launch.launch_file import load_launch_file
+from haptic_launch.process_guard import start_command
 from haptic_launch.processes import run_processes
 
 HERE = Path(__file__).parent
@@ -30,11 +31,12 @@ DOMAIN = {"ROS_DOMAIN_ID": "88", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
 def echo(executor: str, ticks: int) -> float:
     """Ticks per second of the bare echo."""
     environment = {**os.environ, **DOMAIN}
-    command = [sys.executable, str(HERE / "echo.py")]
-    with subprocess.Popen([*command, "server", executor, str(ticks)], env=environment) as server:
-        client = subprocess.run(
-            [*command, "client", executor, str(ticks)], env=environment, capture_output=True, text=True, check=True
-        )
+    server_command, client_command = (
+        start_command([sys.executable, str(HERE / "echo.py"), role, executor, str(ticks)])
+        for role in ("server", "client")
+    )
+    with subprocess.Popen(server_command, env=environment) as server:
+        client = subprocess.run(client_command, env=environment, capture_output=True, text=True, check=True)
         server.wait()
     return float(client.stdout.split()[0])
 
@@ -88,9 +90,9 @@ def lockstep(rounds: int, ticks: int, executors: list[str], folder: Path, consol
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--ticks", type=int, default=5000)
+    parser.add_argument("--ticks", type=positive, default=5000)
     parser.add_argument("--executors", nargs="+", default=["events", "single_threaded"])
     parser.add_argument("--realtime", type=float, default=60.0, help="length of the realtime run [s], 0: none")
     options = parser.parse_args()

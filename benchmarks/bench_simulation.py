@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import peers
+from options import Parser, positive
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -291,12 +292,12 @@ def processor() -> str:
 
 def parsed() -> argparse.Namespace:
     """The arguments of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Parser(description=__doc__)
     parser.add_argument("--scenes", nargs="+", default=list(FAMILIES), choices=list(FAMILIES))
-    parser.add_argument("--sizes", type=int, nargs="+", help="of all chosen scenes, instead of their own")
+    parser.add_argument("--sizes", type=positive, nargs="+", help="of all chosen scenes, instead of their own")
     parser.add_argument("--peers", nargs="*", default=["mujoco", "drake"], choices=["mujoco", "drake"])
     parser.add_argument("--share", type=float, default=1.0, help="of the seconds that a scene has")
-    parser.add_argument("--repeats", type=int, default=1, help="of each run; the fastest counts")
+    parser.add_argument("--repeats", type=positive, default=1, help="of each run; the fastest counts")
     parser.add_argument("--limit", type=float, help="processor time of a run, s; default 4, quick 1")
     parser.add_argument("--quick", action="store_true", help="the smallest scene of each kind, and shorter")
     parser.add_argument("--markdown", type=Path, help="file for the tables as Markdown")

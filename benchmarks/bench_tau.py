@@ -8,7 +8,6 @@ soft closures, in its own loop (`--no-peers` leaves it out; first use installs i
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 
@@ -16,6 +15,7 @@ import numpy as np
 import peers
 import pinocchio as pin
 from numba import njit
+from options import Parser, positive
 from rich.console import Console
 from rich.table import Table
 
@@ -144,9 +144,9 @@ def control(device: TauDevice, steps: int) -> tuple[Table, Table]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=10_000, help="timed control steps per case")
-    parser.add_argument("--evaluations", type=int, default=20_000, help="timed evaluations of the dynamics")
+    parser = Parser(description=__doc__)
+    parser.add_argument("--steps", type=positive, default=10_000, help="timed control steps per case")
+    parser.add_argument("--evaluations", type=positive, default=20_000, help="timed evaluations of the dynamics")
     parser.add_argument("--no-peers", action="store_true", help="without MuJoCo")
     arguments = parser.parse_args()
     device, console = TauDevice.default(), Console()

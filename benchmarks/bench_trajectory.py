@@ -8,12 +8,12 @@ time of some repetitions.
 
 from __future__ import annotations
 
-import argparse
 import time
 from typing import Any
 
 import numpy as np
 import peers
+from options import Parser, positive
 from rich.console import Console
 from rich.table import Table
 
@@ -49,9 +49,11 @@ def agreement(drake: Any, motion: tuple[np.ndarray, np.ndarray]) -> str:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    options.add_argument("--repetitions", type=int, default=5)
-    options.add_argument("--iterations", type=int, default=20, help="of the optimisation that gives the second motion")
+    options = Parser(description=__doc__.splitlines()[0] if __doc__ else None)
+    options.add_argument("--repetitions", type=positive, default=5)
+    options.add_argument(
+        "--iterations", type=positive, default=20, help="of the optimisation that gives the second motion"
+    )
     options.add_argument("--peers", nargs="*", default=["mujoco", "drake"], choices=["mujoco", "drake"])
     chosen = options.parse_args()
     console = Console()

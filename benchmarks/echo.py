@@ -8,6 +8,7 @@ import time
 import rclpy
 from rclpy.executors import Executor, MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.experimental import EventsExecutor
+from rclpy.signals import SignalHandlerOptions
 
 from haptic_core.qos import tick_qos
 from haptic_core.start.matching import wait_for
@@ -21,7 +22,7 @@ EXECUTORS: dict[str, type[Executor]] = {
 
 
 def main(role: str, executor_name: str, ticks: int) -> None:
-    rclpy.init()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)  # SIGINT ends the process: the benchmark was killed
     node = rclpy.create_node(f"echo_{role}")
     state, command = DeviceState(), DeviceCommand(source="friction")
     state.header.frame_id = command.header.frame_id = "joystick_base"

@@ -15,8 +15,8 @@ from haptic_devices.device import load_parameters
 from haptic_devices.five_bar import FiveBar, inverse
 from haptic_devices.hands.operator import HandParameters
 from haptic_devices.motions.planar import paper_admittance_plan
-from haptic_experiments.kit import manipulator
-from haptic_experiments.kit.manipulator import Run
+from haptic_experiments.experiments.friction_admittance import manipulator
+from haptic_experiments.experiments.friction_admittance.manipulator import Run
 
 #: period (s), friction force (N), rendered mass (kg)
 T, F, M = 1e-3, 6.0, 2.0

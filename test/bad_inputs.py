@@ -45,6 +45,14 @@ FILES: dict[str, bytes] = {
     "date.yaml": b"a: 2020-13-45",
     "alias.yaml": b"a: *nowhere",
     "deep.yaml": b"[" * 20_000,
+    "levels.yaml": b"[" * 101 + b"]" * 101,
+    "bomb.yaml": b"a0: &a0 {x: 1}\n"
+    + b"".join(b"a%d: &a%d {x: *a%d, y: *a%d}\n" % (i + 1, i + 1, i, i) for i in range(30)),
+    "merged.yaml": b"a0: &a0 {x: 1}\n"
+    + b"".join(b"a%d: &a%d {<<: [*a%d, *a%d]}\n" % (i + 1, i + 1, i, i) for i in range(30)),
+    "within.yaml": b"/joystick/friction: {ros__parameters: &a {mass: *a}}",
+    "within_node.yaml": b"&a {/joystick: *a}",
+    "twice.yaml": b"/joystick/friction: {ros__parameters: {mass: 1.0,\n mass: 2.0}}",
     "two.yaml": b"a: 1\n---\nb: 2",
     "unknown.yaml": b"nonsense: 1",
     "textual.yaml": b"length: long\nmass: heavy",
@@ -58,6 +66,10 @@ FILES: dict[str, bytes] = {
     "parameter_negative.yaml": b"/joystick/friction: {ros__parameters: {mass: -1.0}}",
     "parameter_text.yaml": b"/joystick/friction: {ros__parameters: {mass: heavy}}",
     "parameter_mode.yaml": b"/joystick/friction: {ros__parameters: {mode: realtime}}",
+    "sources.yaml": b"/joystick/device: {ros__parameters: {sources: [nobody]}}",
+    "inputs.yaml": b"/joystick/friction: {ros__parameters: {inputs: [nonsense]}}",
+    "input_node.yaml": b"/joystick/friction: {ros__parameters: {inputs: [wall]}}",
+    "input_twice.yaml": b"/joystick/friction: {ros__parameters: {inputs: ['device:wall', 'device:wall']}}",
     "linked.yaml": b"/joystick/friction: {ros__parameters: {law: stribeck, static_force: 1.0}}",
     "parameter_null.yaml": b"/joystick/friction: {ros__parameters: {mass: null}}",
     "parameter_mixed.yaml": b"/joystick/friction: {ros__parameters: {axes: [x, 1]}}",
@@ -71,16 +83,23 @@ FILES: dict[str, bytes] = {
     "bag_list/metadata.yaml": b"[]",
     "bag_broken/bag_0.mcap": b"no mcap",
     "run_empty/run.yaml": b"",
+    "run_fifo/notes": b"",
+    "bag_fifo/metadata.yaml": b"",
+    "run_half/bag/bag.mcap": b"no mcap",
+    "run_half/bag_b/metadata.yaml": b"",
+    "run_lost/bag/metadata.yaml": b"",
+    "run_lost/bag_b/bag_b.mcap": b"",
 }
 
 
 def write_files(folder: Path) -> None:
     """Writes the files that the cases name; among them what is no regular file."""
     for name, content in FILES.items():
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
         (folder / name).write_bytes(content)
     (folder / "folder").mkdir()
-    os.mkfifo(folder / "fifo")
+    for name in ("fifo", "run_fifo/run.yaml", "bag_fifo/bag_0.mcap"):
+        os.mkfifo(folder / name)
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(folder / "socket"))
     with open(folder / "large.yaml", "wb") as file:
@@ -157,6 +176,11 @@ _FRICTION = _run(
     ("motion:=letters\tletters:=a\nb", r"'\n' was not recorded, expected letters of "),
     ("motion:=forth", f"{MOTIONS}'forth'"),
     ("motion:=fifo", f"{MOTIONS}'fifo'"),
+    ("output:=/proc/nowhere", "'/proc/nowhere': cannot be made: No such file or directory"),
+    ("output:=empty", "empty exists already"),
+    ("output:=fifo", "fifo exists already"),
+    ("output:=empty/bag", "'empty/bag': cannot be made: Not a directory"),
+    ("output:=" + "a" * 1000, "'aaaa...: cannot be made: File name too long"),
     ("mode:=fast", "expected one of lockstep, realtime, got 'fast'"),
     ("mode:=" + "x" * 1000, "expected one of lockstep, realtime, got 'xxxx"),
     ("held:=maybe", "expected one of true, false, got 'maybe'"),
@@ -212,6 +236,13 @@ _FRICTION = _run(
     ("law:=anisotropic\tforce_tensor:=[4.0]", "..."),
     ("law:=anisotropic\tforce_tensor:=[4.0, 1.0, 0.0, 2.0]", "expected a symmetric tensor, ..."),
     ("model:=parallel\tloading_force:=[2.0, 1.0, 4.0]", "..."),
+    ("params_file:=sources.yaml", "source nobody of the device is no node in /joystick"),
+    (
+        "params_file:=inputs.yaml",
+        "node /joystick/friction: parameter inputs: expected kinds of wall, ...got 'nonsense'",
+    ),
+    ("params_file:=input_node.yaml", "node /joystick/friction: parameter inputs: expected nodes of device, got 'wall'"),
+    ("params_file:=input_twice.yaml", "parameter inputs: expected each name once, got "),
     ("params_file:=linked.yaml", "static_force: expected friction_force = 4 N or more, got 1.0"),
     ("params_file:=nowhere.yaml", "...nowhere.yaml: cannot be read: No such file or directory"),
     ("params_file:=fifo", "...fifo: cannot be read: expected a regular file, got a FIFO"),
@@ -220,6 +251,15 @@ _FRICTION = _run(
     ("params_file:=binary.yaml", "...binary.yaml: not UTF-8 text: line 1"),
     ("params_file:=broken.yaml", "...broken.yaml: not YAML: line 1, column 6: expected a YAML structure"),
     ("params_file:=deep.yaml", "...deep.yaml: not YAML: nested too deeply"),
+    ("params_file:=levels.yaml", "...levels.yaml: line 1, column 101: expected at most 100 levels"),
+    ("params_file:=bomb.yaml", "...bomb.yaml: line 19, column 6: expected at most 1000000 values, with the aliases "),
+    (
+        "params_file:=merged.yaml",
+        "...merged.yaml: line 19, column 16: expected at most 1000000 values, with the aliases ",
+    ),
+    ("params_file:=within.yaml", "...within.yaml: line 1, column 39: expected no alias within the value that it "),
+    ("params_file:=within_node.yaml", "...within_node.yaml: line 1, column 1: expected no alias within the value "),
+    ("params_file:=twice.yaml", "...twice.yaml: line 2, column 2: expected each key of a mapping once"),
     (
         "params_file:=text.yaml",
         "...text.yaml: expected names of nodes over ros__parameters, got a text of 11",
@@ -278,6 +318,10 @@ _OTHER_EXPERIMENTS = [
         ("friction_force:=[5.0, 2.5, 1.0]", "expected 2 entries, got 3"),
         ("law:=stribeck\tstatic_force:=[1.0, 3.0]", "..., got 1.0"),
     ),
+    *_run(
+        "tau_rough_wall",
+        ("delayed_inputs:=[nonsense]", "parameter delayed_inputs: expected some of ['wall'], got 'nonsense'"),
+    ),
     *_run("friction_zero_reaching", ("stiffness:=[1.0, 2.0]", "expected 1 or 1 entries, as models has, got 2")),
     *_run(
         "rolling_disk",
@@ -311,8 +355,17 @@ _WORDS = [
     Case(("view", "nonsense"), "experiment 'nonsense' is unknown, expected one of: ", 1),
     Case(("view", "friction_impedance", "pace:=-1"), "argument pace: expected from 0 to 100 [-], got -1.0"),
     Case(("view", "friction_impedance", "view_port:=http"), "argument view_port: expected int [-], got 'http'"),
+    *(
+        Case((command,), f"missing argument '{name}'")
+        for command, name in (("run", "experiment"), ("replay", "BAG"), ("repair", "BAG"), ("study", "name"))
+    ),
+    Case(("report", "x", "--foo"), "no such option: --foo"),
+    Case(("devices", "--foo"), "no such option: --foo"),
+    Case(("nonsense",), "no such command 'nonsense'"),
     Case(("study", "nonsense"), "study 'nonsense' is unknown, expected one of: "),
     Case(("study", "tau-wall", "nonsense:=1"), "argument 'nonsense' is unknown, expected one of: "),
+    Case(("study", "tau-wall", "--scheduler", "nowhere"), "scheduler nowhere: no Dask scheduler answers there (", 1),
+    Case(("study", "realtime", "experiments:=nowhere"), "experiment 'nowhere' is unknown, expected one of: ", 1),
     Case(("bench", "nonsense"), "benchmark 'nonsense' is unknown, expected one of: "),
     *(
         Case((command, path), f"{path}: {error}", 1)
@@ -326,81 +379,19 @@ _WORDS = [
             ("run_empty", "no..."),
         )
     ),
+    Case(("report", "run_fifo"), "run_fifo: no", 1),
+    *(
+        Case((command, "bag_fifo"), "bag_fifo...bag_0.mcap: cannot be read: expected a regular file, got a FIFO", 1)
+        for command in ("replay", "repair", "report")
+    ),
+    Case(("report", "run_half"), "run_half/bag: the bag was not closed", 1),
+    Case(("replay", "run_half"), "run_half: has several bags: bag, bag_b", 1),
+    Case(("repair", "run_half"), "run_half: has several bags: bag, bag_b", 1),
+    Case(("repair", "run_lost"), "run_lost: has several bags: bag, bag_b", 1),
+    Case(("repair", "run_lost/bag"), "run_lost/bag: no bag (no .mcap file in it)", 1),
+    Case(("replay", "run_half/bag/bag.mcap"), "run_half/bag/bag.mcap: expected the directory of a bag, got a file", 1),
     Case(("replay", "nowhere", "x"), "argument 'x': expected name:=value"),
     Case(("replay", "nowhere", "--into", "nonsense"), "experiment 'nonsense' is unknown, expected one of: ", 1),
-]
-
-_MINE = ("run", "mine")
-_ARG = "- arg: {name: a, default: '1'}\n"
-_NODE = "- node: {pkg: haptic_friction, exec: friction_node, name: friction, namespace: /j, param: [%s]}"
-
-
-def _launch(elements: str, error: str, *words: str, code: int = 1) -> Case:
-    return Case((*_MINE, *words), error, code, launch="\n" + elements)
-
-
-_LAUNCH_FILES = [
-    Case(_MINE, "...mine.launch.yaml: 'launch' has to hold a list of elements", 1, launch="7"),
-    Case(_MINE, "...mine.launch.yaml: not YAML: line 1", 1, launch="[1"),
-    Case(_MINE, "...mine.launch.yaml: not YAML: ", 1, launch="[" * 20_000),
-    Case(_MINE, "...mine.launch.yaml: a launch file is one mapping with the single key 'launch'", 1, launch="[]\nx: 1"),
-    _launch("- 7", "...each element in 'launch' is a mapping with one key, its kind; got 7"),
-    _launch("- log: {message: x}", "...2: log: unknown element 'log'; understood: arg, let, "),
-    _launch("- arg: {name: a, default: 5}", "...2: arg 'a': attribute 'default' has to be text, not 5"),
-    _launch("- arg: {name: a, name: b}", "...'name' is given twice in the mapping that starts in line 2"),
-    _launch("- let: {name: a, value: $(nonsense x)}", "...unknown substitution $(nonsense ...); understood: "),
-    _launch("- let: {name: a, value: $(var a}", "...attribute 'value': cannot read '$(var a' at column 8: "),
-    _launch("- let: {name: a, value: $(var b)}", "...$(var b): no argument or let of that name so far; known here: "),
-    _launch("- let: {name: a, value: $(env NOWHERE_SET)}", "...$(env NOWHERE_SET): the environment variable is not "),
-    _launch("- let: {name: a, value: $(find-pkg-share nowhere)}", "...package 'nowhere' not found in "),
-    _launch("- include: {file: /nowhere.yaml}", "...nowhere.yaml: cannot be read: No such file or directory"),
-    _launch("- include: {file: $(dirname)/mine.launch.yaml}", "...more than 20 files include each other; the last is "),
-    _launch("- group: {if: maybe, children: []}", "...a condition has to be true, 1, false or 0, not 'maybe'"),
-    _launch("- arg: {name: a}", "...argument 'a' is required: give a:=VALUE"),
-    _launch(_ARG, "argument 'b' is unknown, expected one of: a", "b:=1", code=2),
-    _launch(_NODE % "{name: mass, value: []}", "...param 'mass': a list needs one element or more"),
-    _launch(_NODE % "{name: mass, value: [1, 2.5]}", "...the elements of [1, 2.5] have to have one type"),
-    _launch(_NODE % "{name: mass, value: 1.0, type: integer}", "...unknown type 'integer'; understood: "),
-    _launch(_NODE % "{from: /nowhere.yaml}", "...there is no parameter file /nowhere.yaml"),
-    _launch(_NODE % "{from: FOLDER/text.yaml}", "...text.yaml: expected names of nodes over ros__parameters, got "),
-    _launch(_NODE % "{from: FOLDER/binary.yaml}", "...binary.yaml: not UTF-8 text: line 1"),
-    _launch(_NODE % "{name: mass, value: -1.0}", "node /j/friction: parameter mass: expected from 0.001 ", code=2),
-    _launch(_NODE % "{name: mass, value: heavy}", "node /j/friction: parameter mass: expected double", code=2),
-    _launch(_NODE % "{name: mas, value: 1.0}", "node /j/friction: parameter mas: unknown, expected one of ", code=2),
-    _launch(_NODE % "{name: law_file, value: fifo}", "node /j/friction: parameter law_file: fifo: cannot be ", code=2),
-    _launch(
-        _ARG + _NODE % "{name: mass, value: $(var a)}",
-        "argument a: expected from 0.001 to 1000 [kg], got -1",
-        "a:=-1",
-        code=2,
-    ),
-    _launch(
-        _ARG + "- let: {name: b, value: $(var a)}\n" + _NODE % "{name: mass, value: $(var b)}",
-        "argument a: expected from 0.001 to 1000 [kg], got -1",
-        "a:=-1",
-        code=2,
-    ),
-]
-
-_EXPERIMENT_FILES = [
-    Case(_MINE, f"...experiment.yaml: {error}", 1, metadata=metadata)
-    for metadata, error in (
-        ("", "expected a mapping of fields, without name, got nothing"),
-        ("7", "expected a mapping of fields, without name, got a number"),
-        ("[]", "expected a mapping of fields, without name, got a list of 0"),
-        ("{title: [}", "not YAML: line 1, column 10: expected a YAML"),
-        ("{1: a}", "expected a mapping of fields, without name, got a mapping of 1"),
-        ("{name: mine, title: a}", "expected a mapping of fields, without name, got a mapping of 2"),
-        ("{title: a, paper: b}", "line 1: summary: field required"),
-        ("{title: 1, paper: b, summary: c}", "line 1: title: input should be a valid string, got a number"),
-        ("{title: a, paper: b, summary: c, colour: d}", "line 1: unknown field"),
-        ("{title: a, paper: b, summary: c, variants: [1]}", "line 1: variants: ..., got a list of 1"),
-        (
-            "{title: a, paper: b, summary: c, variants: {x: {y: 1}}}",
-            "line 1: variants...: input should be a valid ",
-        ),
-        ("{title: a, paper: b, summary: c, also_recorded: {x: {}}}", "line 1: also_recorded: unknown field"),
-    )
 ]
 
 _SETTINGS = [
@@ -421,4 +412,4 @@ _SETTINGS = [
     )
 ]
 
-CASES = [*_FRICTION, *_OTHER_EXPERIMENTS, *_WORDS, *_LAUNCH_FILES, *_EXPERIMENT_FILES, *_SETTINGS]
+CASES = [*_FRICTION, *_OTHER_EXPERIMENTS, *_WORDS, *_SETTINGS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bad_inputs import CASES, Case, write_files
+from bad_inputs import CASES as INPUTS
+from bad_inputs import Case, write_files
+from bad_launch_files import CASES as LAUNCH_FILES
 from machine_speed import limit
 from started_runs import HAPTICS
 
@@ -19,6 +22,7 @@ from haptic_bringup import cli, runner
 from haptic_launch import experiments
 from haptic_launch.experiments import Home
 
+CASES = [*INPUTS, *LAUNCH_FILES]
 #: longest error, without paths of the tests' own folder [characters]
 LONGEST = 300
 #: each of these is also tried by a process
@@ -76,6 +80,30 @@ def test_a_wrong_input_is_one_line(
     with pytest.raises(SystemExit) as ended:
         cli.main()
     check(case, int(ended.value.code or 0), capsys.readouterr().err, tmp_path if "mine" in case.words else folder)
+
+
+@pytest.mark.parametrize("code", [errno.EISDIR, errno.ENOSPC, errno.EACCES])
+def test_an_error_of_a_file_is_one_line_that_names_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], code: int
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(code, os.strerror(code), "runs/a/report.html")
+
+    monkeypatch.setattr(cli, "app", fail)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    error, hint = capsys.readouterr().err.splitlines()
+    assert (ended.value.code, error) == (1, f"error: runs/a/report.html: {os.strerror(code)}")
+    assert ("disk" in hint) == (code == errno.ENOSPC)
+
+
+def test_a_terminal_without_utf_8_gets_every_line(folder: Path) -> None:
+    program = (
+        "import sys; from haptic_bringup import cli; cli.app = lambda **_: cli.console().print('\u03bc'); cli.main()"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, b"\\u03bc"), done.stderr
 
 
 @pytest.mark.slow

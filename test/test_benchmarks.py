@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+from machine_speed import limit
+from started_runs import HAPTICS, wait_until
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -135,3 +140,63 @@ def test_every_benchmark_says_what_it_takes(name: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "usage" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--rounds", "abc"], "argument --rounds: expected a whole number, got 'abc'"),
+        (["--rounds", "0"], "argument --rounds: expected 1 or more, got 0"),
+        (["--nonsense"], "unrecognized arguments: --nonsense"),
+    ],
+)
+def test_mistake_in_an_option_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+    monkeypatch.setattr(sys, "argv", ["bench_loop.py", *words])
+    options = importlib.import_module("options")
+    parser = options.Parser()
+    parser.add_argument("--rounds", type=options.positive)
+    with pytest.raises(SystemExit) as ended:
+        parser.parse_args()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"error: {message}\n  hint: ./haptics bench loop --help\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("emergency_stop", ["--samples", "0"]),
+        ("friction", ["ticks:=abc"]),
+        ("loop", ["--ticks", "-5"]),
+        ("simulation", ["--scenes", "nowhere"]),
+    ],
+)
+def test_mistake_in_a_benchmark_is_one_line(name: str, words: list[str]) -> None:
+    command = [*HAPTICS, "bench", name, *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=limit(200.0), check=False)
+    assert done.returncode == 2 and done.stdout == ""
+    error, hint = done.stderr.splitlines()
+    assert error.startswith("error: ") and hint == f"  hint: ./haptics bench {name} --help"
+
+
+@pytest.mark.slow
+def test_processes_of_a_killed_benchmark_end() -> None:
+    words = ["bench", "loop", "--rounds", "1", "--ticks", "100000000", "--executors", "events", "--realtime", "0"]
+    mark = f"HAPTICS_TEST_MARK={uuid.uuid4().hex}"
+    environment = {**os.environ, **dict([mark.split("=")])}
+
+    def marked() -> list[str]:
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # it has ended
+                if mark.encode() in (process / "environ").read_bytes():
+                    found.append((process / "cmdline").read_bytes().decode())
+        return found
+
+    with subprocess.Popen([*HAPTICS, *words], env=environment, stdout=subprocess.DEVNULL) as started:
+        wait_until(lambda: sum("echo.py" in line for line in marked()) == 2)
+        started.kill()
+    wait_until(lambda: not marked())

@@ -76,6 +76,22 @@ def test_versions_other_than_the_locked_ones_are_named(tmp_path: Path, monkeypat
         doctor.check_versions()
 
 
+def test_a_setting_that_no_node_can_use_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROS_DOMAIN_ID", "abc")
+    state, problem, advice = doctor.examine(*doctor._SETTINGS)[1:]
+    assert (state, problem) == ("broken", "ROS_DOMAIN_ID: expected 0 to 232, got 'abc'")
+    assert "docs/troubleshooting.md" in advice
+    monkeypatch.setenv("ROS_DOMAIN_ID", "7")
+    assert doctor.examine(*doctor._SETTINGS)[1] == "ok"
+
+
+@pytest.mark.parametrize("words", [("--foo",), ("--live", "--foo")])
+def test_doctor_refuses_other_options(checkout: Checkout, words: tuple[str, ...]) -> None:
+    done = checkout("doctor", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[0].endswith("doctor takes only --live")
+
+
 def test_table_wraps_and_aligns(capsys: pytest.CaptureFixture[str]) -> None:
     assert machine.show([("one", "ok", "word " * 20, ""), ("another", "missing", "", "do something")]) == 1
     lines = capsys.readouterr().out.splitlines()

@@ -84,18 +84,6 @@ def test_a_value_that_a_node_cannot_use_is_named(node: str, name: str, value: fl
 
 
 @pytest.mark.experiment
-def test_what_a_node_refuses_when_it_is_configured_ends_the_run_with_one_line(tmp_path: Path) -> None:
-    """Inputs that only the node knows; what can be checked before a process starts is in test_bad_inputs."""
-    file = tmp_path / "inputs.yaml"
-    file.write_text("/joystick/friction: {ros__parameters: {inputs: [nonsense]}}")
-    done = haptics(tmp_path, "run", "friction_impedance", "record:=false", f"params_file:={file}")
-    text = done.stdout + done.stderr
-    assert done.returncode == 1
-    assert text.count("configure refused: parameter inputs: expected kinds of ") == 1, text
-    assert "Traceback" not in text, text
-
-
-@pytest.mark.experiment
 def test_a_second_device_in_the_same_domain_is_refused(start) -> None:
     first = start("command_delay_ticks:=0", "pace:=0.1", "duration:=1000.0")
     wait_until(first.is_running)

@@ -10,7 +10,7 @@ from started_runs import assert_same_bits, finished_run, metrics_of, recorded_ru
 
 from haptic_bags.bags import Bag
 from haptic_core.commands import MOTION, NONE
-from haptic_experiments.kit.guided_run import GuidedRun
+from haptic_experiments.experiments.cobot_guided_tool.pushing import GuidedRun
 from haptic_experiments.kit.node_graph import evaluation_order, latencies
 from haptic_launch.experiments import load_experiment
 

@@ -41,6 +41,10 @@ def modules(package: str) -> dict[str, Path]:
 MODULES = {name: path for package in PACKAGES for name, path in modules(package).items()}
 
 
+#: modules of which a method calls a function of a module that imports them, as World.load calls a loader of worlds
+CONVENIENT = {"convex_contact.model.world"}
+
+
 def is_for_types(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
@@ -88,11 +92,29 @@ def test_a_package_imports_only_what_is_below_it(package: str) -> None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_modules_import_each_other_in_no_circle(package: str) -> None:
     own = {module for module in MODULES if module.partition(".")[0] == package}
-    graph = {module: imported(module, everywhere=False) & own - {module} for module in own}
+    graph = {module: imported(module) & own - {module} for module in own}
+    graph |= {module: imported(module, everywhere=False) & own - {module} for module in CONVENIENT & own}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_a_module_of_the_report_kit_serves_several_experiments() -> None:
+    """What one experiment alone uses lies in the package of that experiment."""
+    package = "haptic_experiments"
+    users: dict[str, set[str]] = {}
+    for name in (name for name in MODULES if name.startswith(f"{package}.")):
+        reached, fresh = set[str](), {name}
+        while fresh:
+            reached |= fresh
+            fresh = {one for module in fresh for one in imported(module) if one.startswith(f"{package}.kit.")} - reached
+        parts = name.split(".")
+        for module in reached if parts[1] != "kit" else ():
+            users.setdefault(module, set()).add(".".join(parts[:3]))
+    kit = {name for name in MODULES if name.startswith(f"{package}.kit.")}
+    alone = {name: users.get(name, set()) for name in kit if len(users.get(name, set())) < 2}
+    assert {name for name in alone if alone[name] != {f"{package}.report"}} == set()
 
 
 def is_node(module: str) -> bool:

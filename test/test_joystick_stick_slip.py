@@ -17,9 +17,9 @@ from haptic_core.commands import NONE, WRENCH
 from haptic_devices.device import Reading
 from haptic_experiments import graph
 from haptic_experiments.experiments import joystick_stick_slip as report
+from haptic_experiments.experiments.joystick_stick_slip.slabs import QUIET, Scene, bisected, energy
 from haptic_experiments.graph_steps import ContactStep
 from haptic_experiments.kit.node_graph import latencies
-from haptic_experiments.kit.stick_slip import QUIET, Scene, bisected, energy
 from haptic_friction import Body, ContactNetwork, ImplicitNetwork
 from haptic_friction.reference.networks import restlessness, stuck_radius
 from haptic_launch.experiments import load_experiment

@@ -178,6 +178,14 @@ def test_nodes_that_are_missing_not_active_or_stale_are_told(node_named: Callabl
     assert told()["device"] == ["3 ticks missed"] and "paused" in experiment.title
 
 
+def test_a_setting_that_no_node_can_use_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ROS_DOMAIN_ID", "abc")
+    assert live.main() == 1
+    assert capfd.readouterr().err.startswith("error: ROS_DOMAIN_ID: expected 0 to 232, got 'abc'\n  hint: ")
+
+
 def test_where_nothing_runs_it_says_so(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(live, "SEARCH", 0.3)
     assert live.main() == 1

@@ -25,11 +25,12 @@ def _foreign(result: Any, argument: Any, count: int) -> Any:
     return ctypes.CFUNCTYPE(result, *[argument] * count)
 
 
-def _call(address: int, numbers: Any) -> np.float64:
-    """Calls the function of doubles at an address."""
-    given = numbers if isinstance(numbers, tuple) else (numbers,)
-    function = _foreign(ctypes.c_double, ctypes.c_double, len(given))(int(address))
-    return np.float64(function(*map(float, given)))
+def _call(function: Any, arguments: tuple[Any, ...]) -> Any:
+    """Calls a function of the suite, or the function of doubles at an address."""
+    if callable(function):
+        return function(*arguments)
+    at_address = _foreign(ctypes.c_double, ctypes.c_double, len(arguments))(int(function))
+    return np.float64(at_address(*map(float, arguments)))
 
 
 def _external(function: Any, *arguments: Any) -> Any:
@@ -118,8 +119,7 @@ _FORMS: dict[str, Callable[..., Any]] = {
     "borrow": lambda record: record,
     "_address": lambda record: 0,
     "_copy_fields": _copy_fields,
-    "_call": _call,
-    "call": lambda function, arguments: function(*arguments),
+    "call": _call,
     "trailing_zeros": lambda word: (int(word) & -int(word)).bit_length() - 1,
     "_count_ones": lambda word: int(word).bit_count(),
 }

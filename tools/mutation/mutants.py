@@ -223,9 +223,14 @@ def _importing(stems: set[str]) -> re.Pattern[str]:
     return re.compile(rf"^\s*(from|import)\b[^(\n]*(\([^)]*)?\b({'|'.join(map(re.escape, stems))})\b", re.M)
 
 
+def _name(path: Path) -> str:
+    """Returns the name by which a module is imported: that of its file, or of its folder if it is a package."""
+    return path.parent.name if path.stem == "__init__" else path.stem
+
+
 def _nearness(place: Place, test: Path, importing: re.Pattern[str]) -> float:
     """Computes a score of a test file for a place: it names the function, has the module's name, or imports it."""
-    text, stem = test.read_text(encoding="utf-8"), Path(place.file).stem.strip("_")
+    text, stem = test.read_text(encoding="utf-8"), _name(Path(place.file)).strip("_")
     words = [word.strip("_") for word in place.function.split(".") if len(word) > 3 and word != "__init__"]
     named = sum(bool(re.search(rf"\b_?{re.escape(word)}\b", text)) for word in words)
     alike = stem in test.stem or test.stem.removeprefix("test_") in stem
@@ -239,14 +244,14 @@ def tests_of(place: Place) -> list[str]:
     files = sorted((SOURCES / Path(place.file).parts[1] / "test").glob("test_*.py"))
     ranked = sorted(files, key=lambda test: -_nearness(place, test, importing))
     if place.file.startswith(REPORTS):
-        imported = _importing({Path(place.file).stem})
+        imported = _importing({_name(Path(place.file))})
         ranked = [test for test in ranked if imported.search(test.read_text(encoding="utf-8"))] or ranked
     return [str(test) for test in ranked[:NEAREST]]
 
 
 def dependents(file: str) -> Iterator[str]:
     """Yields the names of the modules that import a file, directly or not, and its own name."""
-    names = {str(path): path.stem for path in SOURCES.rglob("*.py") if "/test/" not in str(path)}
+    names = {str(path): _name(path) for path in SOURCES.rglob("*.py") if "/test/" not in str(path)}
     texts = {path: Path(path).read_text(encoding="utf-8") for path in names}
     reached, fresh = set[str](), {str(ROOT / file)}
     while fresh:

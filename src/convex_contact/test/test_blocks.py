@@ -47,13 +47,12 @@ def test_a_pivot_below_its_floor_is_replaced() -> None:
 @pytest.mark.parametrize("n", SIZES)
 def test_products_with_vectors(n: int) -> None:
     rng = np.random.default_rng(n)
-    A, J, x = positive_definite(n, rng), rng.normal(size=(3, n)), rng.normal(size=n)
+    A, x = positive_definite(n, rng), rng.normal(size=n)
     y, z = np.full(n, 5.0), np.zeros(n)
     blocks.negative_product(A.ravel(), 0, x, y, 0, n)
     np.testing.assert_allclose(y, -A @ x, rtol=0, atol=ROUNDING)
     blocks.subtract_times(A.ravel(), 0, x, 0, z, 0, n, n)
     np.testing.assert_array_equal(y, z)
-    np.testing.assert_allclose(blocks.three_rows_times(J.ravel(), 0, x, 0, n), J @ x, rtol=0, atol=ROUNDING)
 
 
 @pytest.mark.parametrize("n", [6, 11])

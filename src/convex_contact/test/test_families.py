@@ -30,6 +30,11 @@ DRAG = 0.5
 
 
 @njit
+def mark_needed_masses(w: Any) -> None:
+    pass
+
+
+@njit
 def prepare_terms(w: Any) -> None:
     for c in range(w.n):
         w.touched[c] = 1
@@ -89,6 +94,21 @@ def subtract_slope(w: Any, island: int, alpha: float, curved: bool, f: float, h:
 
 @njit
 def advance(w: Any, island: int, alpha: float) -> None:
+    pass
+
+
+@njit
+def wake(w: Any) -> bool:
+    return False
+
+
+@njit
+def soften(w: Any, island: int, level: float) -> int:
+    return 0
+
+
+@njit
+def start_hessian(w: Any, island: int) -> None:
     pass
 
 

@@ -181,6 +181,9 @@ def test_own_law() -> None:
     assert law.force(phi, v, k, d) == pytest.approx(1e7 * 1e-6 * 0.8)
     stretched = law.force(phi + 1e-20j, v, k, d)
     assert np.imag(stretched) / 1e-20 == pytest.approx(law.derivatives(phi, v, k, d)[0])
+    by_k, by_d = law.parameter_derivatives(phi, v, k, d)  # f_n = k phi^2 (1 - d v)
+    assert by_k == pytest.approx(1e-6 * 0.8, rel=1e-9)
+    assert by_d == pytest.approx(-1e7 * 1e-6 * 0.1, rel=1e-9)
 
 
 @pytest.mark.slow

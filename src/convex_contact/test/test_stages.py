@@ -18,7 +18,8 @@ from convex_contact.collision.contact_surface import find_faces
 from convex_contact.simulation import compiled_step, dynamics
 from convex_contact.simulation.step_inputs import load_joint_rows
 from convex_contact.solver.borrowed import RecordType
-from convex_contact.solver.stages import address_of, call, one_process
+from convex_contact.solver.stages import address_of, one_process
+from haptic_math.native_calls import call_integer
 
 
 @njit
@@ -28,7 +29,7 @@ def _combine(count: int, factor: float, doubled: bool) -> int:
 
 @njit
 def _call(address: int, count: int, factor: float, doubled: bool) -> int:
-    return call(address, (count, factor, doubled))
+    return call_integer(address, (count, factor, doubled))
 
 
 @pytest.mark.parametrize("doubled", [False, True])

@@ -16,6 +16,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
 from haptic_bags.bag_columns import columns
+from haptic_bags.bag_writer import UNFINISHED
 from haptic_bags.mcap_checks import check_mcap
 from haptic_bags.older_layouts import present_names, upgraded
 from haptic_bags.ticks import Ticks
@@ -41,7 +42,10 @@ class BagError(HapticError):
 
 
 def repair_hint(path: Path) -> str:
-    """Returns the hint for a bag that was not closed: the cause, and the command that repairs it."""
+    """Returns the hint for a bag that cannot be read: the cause, and the command that repairs it if that can help."""
+    files = list(path.glob("*.mcap"))
+    if len(files) != 1 or not files[0].is_file():
+        return "a bag needs its one .mcap file, without which ./haptics repair cannot help"
     return f"of a recorder that was killed, or whose disk was full: ./haptics repair {path}"
 
 
@@ -146,17 +150,25 @@ class Bag:
         return {}
 
 
+def bag_folders(run: Path) -> list[Path]:
+    """Returns the bags in the directory of a run, also those that lack a file, sorted by name."""
+    files = ("metadata.yaml", UNFINISHED, "*.mcap")
+    return sorted({found.parent for file in files for found in run.glob(f"bag*/{file}")})
+
+
 def find_bag(path: Path) -> Path:
     """Finds the bag of a path: the directory itself, or the only bag of a run.
 
     Raises:
-        BagError: the run has several bags.
+        BagError: the run has several bags, or the path is a file.
     """
-    bags = [] if (path / "metadata.yaml").exists() else sorted(path.glob("bag*/metadata.yaml"))
+    if path.is_file():
+        raise BagError(f"{path}: expected the directory of a bag, got a file", f"name the directory: {path.parent}")
+    bags = [] if (path / "metadata.yaml").exists() else bag_folders(path)
     if len(bags) > 1:
-        names = ", ".join(bag.parent.name for bag in bags)
-        raise BagError(f"{path}: has several bags: {names}", f"name one of them: {path / bags[0].parent.name}")
-    return bags[0].parent if bags else path
+        names = ", ".join(bag.name for bag in bags)
+        raise BagError(f"{path}: has several bags: {names}", f"name one of them: {bags[0]}")
+    return bags[0] if bags else path
 
 
 def damage(error: Exception) -> str:

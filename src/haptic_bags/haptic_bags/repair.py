@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import shutil
@@ -12,7 +13,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import yaml
 import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
@@ -26,7 +26,7 @@ from rosbags.rosbag2.metadata import parse_qos
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from haptic_bags.bag_writer import UNFINISHED, BagWriter
-from haptic_bags.bags import BagError, opened, read_custom_data
+from haptic_bags.bags import BagError, bag_folders, opened, read_custom_data
 from haptic_bags.mcap_checks import (
     MAGIC,
     MAX_RATIO,
@@ -37,7 +37,7 @@ from haptic_bags.mcap_checks import (
 )
 from haptic_bags.recorder import TickLog, ranges_text, tick_of
 from haptic_core.errors import HapticError
-from haptic_files.fast_yaml import load_yaml
+from haptic_files import FileError, check_file, read_yaml
 
 _DEVICE_STATE = "haptic_msgs/msg/DeviceState"
 _BROKEN = (McapError, zstandard.ZstdError, struct.error, ValueError, KeyError, OverflowError, RuntimeError)  # last: LZ4
@@ -94,12 +94,16 @@ def repair(path: Path) -> Repair:
         path: directory of the bag, directory of a run with one bag, or the MCAP file.
 
     Raises:
-        BagError: there is no such bag, it holds no message, or the new file cannot be written.
+        BagError: there is no such bag, it holds no message, it is no regular file, or the new file cannot be written.
     """
     file = find_file(path)
     bag = file.parent
     if _is_whole(bag):
         return Repair(bag, whole=True)
+    try:
+        check_file(file, max_size=math.inf)
+    except FileError as error:
+        raise BagError(str(error), "./haptics repair runs/<time>-<name>/bag") from None
     result = Repair(bag, custom=_custom_data(bag))
     workplace = bag / ".repair"
     shutil.rmtree(workplace, ignore_errors=True)
@@ -132,10 +136,13 @@ def find_file(path: Path) -> Path:
     Raises:
         BagError: there is no file, or more than one.
     """
-    files = [path] if path.is_file() else sorted(path.glob("*.mcap")) or sorted(path.glob("bag*/*.mcap"))
+    files = [path] if path.is_file() else sorted(path.glob("*.mcap"))
+    bags = [] if files else bag_folders(path)
+    if len(bags) == 1:
+        files = sorted(bags[0].glob("*.mcap"))
     if len(files) != 1:
-        found = ", ".join(file.parent.name for file in files)
-        problem = f"has several bags: {found}" if files else "no bag (no .mcap file in it)"
+        several = ", ".join(one.name for one in (bags if len(bags) > 1 else files))
+        problem = f"has several bags: {several}" if several else "no bag (no .mcap file in it)"
         raise BagError(f"{path}: {problem}", "./haptics repair runs/<time>-<name>/bag")
     return files[0]
 
@@ -149,10 +156,10 @@ def _is_whole(bag: Path) -> bool:
 
 
 def _custom_data(bag: Path) -> dict[str, str]:
-    for read in (lambda: load_yaml((bag / UNFINISHED).read_text()), lambda: read_custom_data(bag)):
+    for read in (lambda: read_yaml(bag / UNFINISHED).value, lambda: read_custom_data(bag)):
         try:
             return {str(key): str(value) for key, value in read().items()}
-        except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             continue
     return {}
 

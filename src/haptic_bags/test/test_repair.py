@@ -283,3 +283,15 @@ def test_who_reads_a_bag_that_was_not_closed_is_told_of_repair(tmp_path: Path, c
         with pytest.raises(BagError) as caught:
             read()
         assert caught.value.hint.endswith(f"./haptics repair {tmp_path / 'bag'}")
+
+
+@pytest.mark.parametrize("fifo", [False, True])
+def test_repair_is_no_advice_for_a_bag_without_its_mcap_file(tmp_path: Path, clock: Clock, fifo: bool) -> None:
+    record(tmp_path / "bag", 20, clock)
+    (file,) = (tmp_path / "bag").glob("*.mcap")
+    file.unlink()
+    if fifo:
+        os.mkfifo(file)
+    with pytest.raises(BagError) as caught:
+        Bag(tmp_path / "bag")
+    assert caught.value.hint.endswith("./haptics repair cannot help")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import functools
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +17,7 @@ from haptic_bringup.runner import execute_run, prepare_run
 from haptic_core.errors import HapticError
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchFileError, load_launch_file
+from haptic_launch.process_guard import start_command
 from haptic_launch.runner import LONGEST_RUN, MissingProgramError, UsageError
 
 if TYPE_CHECKING:
@@ -26,6 +28,11 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 
 #: errors of a disk that is full, read-only or broken
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+
+#: hint after any other error of a file
+_FILE_HINT = "check the path and its permissions; the bag of a run, if there is one, stays as it is"
+#: class of typer's errors about words of the command line; click's or a copy of it, by typer's version
+_CommandLineError: Any = typer.BadParameter.mro()[1]
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -239,7 +246,8 @@ def bench(
     if name not in names:
         message = f"benchmark {name!r} is unknown, expected one of: {', '.join(names)}"
         raise UsageError(message, hint="docs/benchmarks.md says what each of them measures")
-    raise typer.Exit(subprocess.call([sys.executable, str(folder / f"bench_{name}.py"), *context.args]))
+    command = [sys.executable, str(folder / f"bench_{name}.py"), *context.args]
+    raise typer.Exit(subprocess.call(start_command(command)))  # a killed command line ends it
 
 
 @app.command(context_settings=_PASS_ON)
@@ -287,8 +295,13 @@ def root() -> Path:
 
 def main() -> None:
     """Runs the command line; reports the suite's errors as one line and an exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 does not end a run
     try:
-        app(standalone_mode=True, prog_name="./haptics")
+        sys.exit(app(standalone_mode=len(sys.argv) == 1, prog_name="./haptics"))  # without words: the help
+    except _CommandLineError as error:
+        words = " ".join(error.format_message().split()).rstrip(".")
+        _stop(f"{words[:1].lower()}{words[1:]}", 2, f"{error.ctx.command_path if error.ctx else './haptics'} --help")
     except UsageError as error:
         _stop(error, 2, error.hint)
     except MissingProgramError as error:
@@ -298,13 +311,13 @@ def main() -> None:
     except HapticError as error:
         _stop(error, 1, getattr(error, "hint", "see docs/troubleshooting.md; ./haptics doctor checks the installation"))
     except OSError as error:
-        if error.errno not in _DISK_ERRORS:
-            raise
-        _stop(error, 1, "is the disk full? a bag that was not closed is closed by ./haptics repair BAG")
+        full = error.errno in _DISK_ERRORS
+        hint = "is the disk full? a bag that was not closed is closed by ./haptics repair BAG" if full else _FILE_HINT
+        _stop(f"{error.filename or 'a file'}: {error.strerror or error}", 1, hint)
     except KeyboardInterrupt:
         sys.exit(130)
 
 
-def _stop(error: Exception, code: int, hint: str) -> None:
+def _stop(error: Exception | str, code: int, hint: str) -> None:
     print(f"error: {error}\n  hint: {hint}", file=sys.stderr)
     sys.exit(code)

@@ -45,6 +45,12 @@ CHECKS = [
         "does the machine block multicast on loopback, or /dev/shm?",
     ),
 ]
+#: the same for the settings; they have their own section in docs/troubleshooting.md
+_SETTINGS = (
+    "settings",
+    "from haptic_bringup import doctor; print(doctor.check_settings())",
+    "docs/troubleshooting.md, Settings in the environment",
+)
 
 
 def check_versions() -> str:
@@ -108,6 +114,17 @@ def examine(name: str, code: str, advice: str) -> Row:
     return name, state, text.splitlines()[-1], "" if state == "ok" else advice
 
 
+def check_settings() -> str:
+    """Checks the settings in the environment as a run does."""
+    from haptic_core.environment import SettingError, check_environment
+
+    try:
+        check_environment(os.environ)
+    except SettingError as error:
+        sys.exit(str(error))
+    return "a run can use those in the environment"
+
+
 def optional_rows() -> list[Row]:
     """Looks for programs of a full ROS 2 installation, which the suite does not need."""
     prefixes = os.environ["AMENT_PREFIX_PATH"].split(os.pathsep)
@@ -141,7 +158,7 @@ def main(pending: list[str]) -> int:
         rows[-1] = ("environment", "ok", f"the next start brings up to date: {', '.join(pending)}", "")
     source = "from wheels in the environment" if ros != "system" else os.environ["HAPTICS_UNDERLAY"]
     rows.append(("ROS 2", "ok", f"{os.environ['ROS_DISTRO'].title()}, {source}", ""))
-    return int(machine.show(rows + [examine(*check) for check in CHECKS] + optional_rows()))
+    return int(machine.show(rows + [examine(*check) for check in [_SETTINGS, *CHECKS]] + optional_rows()))
 
 
 if __name__ == "__main__":

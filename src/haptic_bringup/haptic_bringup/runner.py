@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from haptic_launch.compile_ahead import compiling_ahead
 from haptic_launch.experiments import Experiment, load_experiment
 from haptic_launch.file_parameters import PARAMS_FILE, with_parameter_file
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
-from haptic_launch.node_checks import check_recorders, checked_nodes
+from haptic_launch.node_checks import check_graph, check_outputs, check_programs, check_recorders, checked_nodes
 from haptic_launch.runner import (
     IN_VIEW,
     bag_directory,
@@ -37,6 +38,9 @@ from haptic_launch.runner import (
 
 if TYPE_CHECKING:  # a refused run prints no table
     from rich.console import Console
+
+#: ROS package whose launch files hold texts that the tests have checked
+_SUITE = "haptic_bringup"
 
 __getattr__ = names_of_moved_module(__name__, "haptic_launch.runner")
 
@@ -120,16 +124,23 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
     variants = chosen_variants(experiment, arguments, given)
     records = arguments.get("record") == "true" and not arguments.get("output")
     own = {"output": "given below"} if records else {}
-    nodes = [node for chosen in variants.values() for node in checked_nodes(description, {**given, **chosen, **own})]
+    nodes_of_variants = [checked_nodes(description, {**given, **chosen, **own}) for chosen in variants.values()]
+    nodes = [node for found in nodes_of_variants for node in found]
     packages = frozenset(node.executable.partition("/")[0] for node in nodes)
     complete_setup(packages, experiment.report)
     if records:
         check_recorders(nodes, name)
         check_report(experiment)
+    else:
+        check_outputs(nodes)
     check_viewer(arguments)
     check_hardware(arguments)
     check_layout(nodes, arguments)
-    check_configuration(nodes, [argument.name for argument in description.arguments if argument.choices])
+    for found in nodes_of_variants:
+        check_graph(found, name)
+    choices = [argument.name for argument in description.arguments if argument.choices]
+    check_configuration(nodes, choices, literals=experiment.home.package != _SUITE)
+    check_programs(description, [{**given, **chosen, **own} for chosen in variants.values()])
     line = ""
     if names_device:
         check_connected(nodes)
@@ -165,8 +176,9 @@ def execute_run(run: PreparedRun, console: Console) -> int:
         with compiling_ahead(run.packages):
             code = _launch_variants(run, directory, console)
         if code == 0:
-            compiled.parent.mkdir(parents=True, exist_ok=True)
-            compiled.touch()
+            with contextlib.suppress(OSError):  # without the mark, the next run prints the notice again
+                compiled.parent.mkdir(parents=True, exist_ok=True)
+                compiled.touch()
     if directory is not None:
         write_run_file(directory, run.experiment, run.arguments, run.variants, code)
         if code == 0:

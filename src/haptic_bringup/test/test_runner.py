@@ -150,6 +150,13 @@ def test_a_failed_variant_ends_the_run_without_a_report(launched: dict[str, list
     assert yaml.safe_load((directory / "run.yaml").read_text())["exit_code"] == 1
 
 
+def test_a_cache_of_kernels_that_cannot_be_written_does_not_end_a_run(
+    launched: dict[str, list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/nowhere")
+    assert run("seed:=5") == 0 and len(launched["reports"]) == 1
+
+
 @pytest.mark.parametrize("words", [["record:=false"], ["output:=here"]])
 def test_without_a_bag_of_its_own_a_run_makes_no_directory(launched: dict[str, list[Any]], words: list[str]) -> None:
     assert run("command_delay_ticks:=0", *words) == 0

@@ -311,6 +311,14 @@ def test_what_is_not_gone_on_with(run: Any, threads: None, monkeypatch: pytest.M
     assert len(runs()) == 6 and facts(interrupted)["state"] == "failed"
 
 
+def test_run_files_that_cannot_be_read_are_no_interrupted_runs(run: Any, threads: None) -> None:
+    for number in range(2):
+        Path(f"runs/{number}-study-tiny").mkdir(parents=True)
+    Path("runs/0-study-tiny/run.yaml").write_bytes(b"\xff\xfe")
+    os.mkfifo("runs/1-study-tiny/run.yaml")
+    assert run()[0] == 0 and len(runs()) == 3
+
+
 def test_a_run_in_use_is_left_alone(run: Any, threads: None) -> None:
     Path("fail3").touch()
     with pytest.raises(HapticError):

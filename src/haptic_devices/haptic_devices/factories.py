@@ -47,14 +47,10 @@ def find_device(name: str) -> Callable[[dict[str, Any]], Device]:
 
 def _plan(parameters: dict[str, Any]) -> MotionPlan:
     """Makes the planar plan that the parameters choose."""
-    from haptic_devices.motions.choice import choose_plan
-    from haptic_devices.motions.planar import PLANAR_MOTIONS, make_plan
+    from haptic_devices.motions.choice import choose_plan, motions_of
 
-    options = {name: parameters[name] for name in ("letters", "strokes", "rest_duration", "rest_force")}
-    motion, period = parameters["motion"], parameters["period"]
-    plan: MotionPlan = choose_plan(
-        parameters, PLANAR_MOTIONS, lambda: make_plan(motion, period, **options), spatial=False
-    )
+    own = motions_of("PLANAR_MOTIONS")
+    plan: MotionPlan = choose_plan(parameters, list(own), lambda: own[parameters["motion"]](parameters), spatial=False)
     return plan
 
 
@@ -81,6 +77,14 @@ def spatial_hand(
     plan = choose_plan(parameters, motions, lambda: make(motion, period), spatial=True)
     impedance = load_numbers(SpatialHandParameters, parameters, "hand", default)
     return SpatialHand(impedance, plan, parameters["seed"])
+
+
+def _hand_of_motions(parameters: dict[str, Any], default: Path, table: str) -> SpatialHand | None:
+    """Makes the hand that moves by the motions of a table of `motions.choice.motions_of`; see `spatial_hand`."""
+    from haptic_devices.motions.choice import motions_of
+
+    own = motions_of(table)
+    return spatial_hand(parameters, default, tuple(own), lambda motion, _: own[motion](parameters))
 
 
 def _file(parameters: dict[str, Any], name: str) -> Path | None:
@@ -143,19 +147,17 @@ def five_bar(parameters: dict[str, Any]) -> FiveBar:
 def cobotic_hand_controller(parameters: dict[str, Any]) -> CoboticHandController:
     """Makes the simulated 6-DOF admittance display, held by the simulated hand unless `held` is false."""
     from haptic_devices.cobotic import DEFAULT_FILE, CoboticHandController, CoboticHandControllerParameters
-    from haptic_devices.motions.spatial import SPATIAL_MOTIONS, make_spatial_plan
 
-    hand = spatial_hand(parameters, SPATIAL_HAND_FILE, SPATIAL_MOTIONS, make_spatial_plan)
+    hand = _hand_of_motions(parameters, SPATIAL_HAND_FILE, "SPATIAL_MOTIONS")
     numbers = load_numbers(CoboticHandControllerParameters, parameters, "device", DEFAULT_FILE)
     return CoboticHandController(numbers, hand, parameters["seed"])
 
 
 def tau(parameters: dict[str, Any]) -> Tau:
     """Makes the simulated TAU device of the mechanism `device_file`, held by the hand unless `held` is false."""
-    from haptic_devices.motions.wall import WALL_MOTIONS, make_wall_plan
     from haptic_devices.tau import Tau
 
-    hand = spatial_hand(parameters, FINGERS_FILE, WALL_MOTIONS, make_wall_plan)
+    hand = _hand_of_motions(parameters, FINGERS_FILE, "WALL_MOTIONS")
     try:
         return Tau.from_file(_file(parameters, "device_file"), hand, parameters["device_parameters"])
     except ParameterError as error:

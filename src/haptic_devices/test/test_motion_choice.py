@@ -10,8 +10,8 @@ import pytest
 
 from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
-from haptic_devices import factories
-from haptic_devices.motions.choice import read_plan
+from haptic_devices import factories, motions
+from haptic_devices.motions.choice import motions_of, read_plan
 
 SPECS = load_parameter_specs(factories.NODE_PARAMETER_FILE)
 PLANS = """
@@ -59,6 +59,31 @@ def test_a_motion_that_does_not_fit_the_device_is_refused() -> None:
         made("joystick", "lift")
     with pytest.raises(ParameterError, match="letters, strokes, peg, lift, shove for device joystick, got 'push'"):
         made("joystick", "push")
+
+
+@pytest.mark.parametrize(
+    ("table", "kind", "columns", "device"),
+    [
+        ("PLANAR_MOTIONS", "planar.MotionPlan", 7, "joystick"),
+        ("SPATIAL_MOTIONS", "spatial.SpatialPlan", 20, "cobotic_hand_controller"),
+        ("WALL_MOTIONS", "spatial.SpatialPlan", 20, "tau"),
+    ],
+)
+def test_a_motion_in_a_new_module_of_the_folder_is_found(
+    table: str, kind: str, columns: int, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, _, plan = kind.partition(".")
+    (tmp_path / f"new_{device}.py").write_text(
+        f"import numpy as np\nfrom haptic_devices.motions.{module} import {plan}\n\n"
+        f"def nod(given):\n    table = np.zeros((7, {columns}))\n    table[:, 6] = 1.0\n"
+        f"    return {plan}(given['period'], table, ())\n\n{table} = {{'nod': nod}}\n"
+    )
+    monkeypatch.setattr(motions, "__path__", [*motions.__path__, str(tmp_path)])
+    motions_of.cache_clear()
+    try:
+        assert made(device, "nod").end_time == pytest.approx(7e-3)
+    finally:
+        motions_of.cache_clear()
 
 
 @pytest.mark.parametrize("device", ["joystick", "cobotic_hand_controller"])

@@ -19,6 +19,10 @@ from haptic_launch.runner import UsageError
 
 Parameters = Mapping[str, Any]
 
+#: stands for the launch file among the arguments that determine a parameter
+_LITERAL = ""
+_PARAMETERS = "docs/parameters.md has the parameters of the nodes"
+
 
 class Reader(NamedTuple):
     """Check of a node's parameters together."""
@@ -29,15 +33,18 @@ class Reader(NamedTuple):
     linked: Callable[[Parameters], Collection[str]] = lambda _: ()
 
 
-def check_configuration(nodes: Sequence[LaunchedNode], choices: Collection[str] = ()) -> None:
+def check_configuration(
+    nodes: Sequence[LaunchedNode], choices: Collection[str] = (), *, literals: bool = False
+) -> None:
     """Checks nodes for which the user gave a text, a list of texts, a linked number, or a parameter file with one.
 
     Args:
         nodes: nodes of all variants of a run with checked parameters, see `haptic_launch.node_checks`.
         choices: names of the arguments whose values are choices.
+        literals: whether texts and linked numbers that stand in the launch file count as given.
 
     Raises:
-        UsageError: a node would refuse its configuration; the message names the arguments.
+        UsageError: a node would refuse its configuration; the message names the arguments, else the node.
     """
     read_before: list[tuple[str, dict[str, Any]]] = []
     for node in nodes:
@@ -45,7 +52,8 @@ def check_configuration(nodes: Sequence[LaunchedNode], choices: Collection[str] 
         if specs is None or reader is None:
             continue
         values = check_all(specs, node.parameters)
-        arguments = {name: node.given[name] for name in node.parameters if name in node.given}
+        arguments = dict.fromkeys(node.parameters, _LITERAL) if literals else {}
+        arguments |= {name: node.given[name] for name in node.parameters if name in node.given}
         arguments |= dict.fromkeys(node.changed, "params_file")
         linked = reader.linked(values)
         used = {
@@ -62,8 +70,10 @@ def check_configuration(nodes: Sequence[LaunchedNode], choices: Collection[str] 
         except (ValueError, OSError) as error:
             message = re.sub(r"^parameters? ", "", " ".join(str(error).split()))
             blamed = {by for name, by in used.items() if re.search(rf"\b{name}\b(?!\.)", message)} or set(used.values())
-            what = "argument" if len(blamed) == 1 else "arguments"
-            names = ", ".join(sorted(blamed))
+            names = ", ".join(sorted(blamed - {_LITERAL}))
+            if not names:
+                raise UsageError(f"node {node.full_name}: parameter {message}", _PARAMETERS) from None
+            what = "arguments" if ", " in names else "argument"
             raise UsageError(f"{what} {names}: {message.removeprefix(f'{names}: ')}") from None
 
 

@@ -13,20 +13,19 @@ from typing import Any
 import jinja2
 import matplotlib
 import numpy as np
-import yaml
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from haptic_bags.bag_writer import UNFINISHED
-from haptic_bags.bags import Bag, BagError, damage, repair_hint
+from haptic_bags.bags import Bag, BagError, bag_folders, damage, repair_hint
 from haptic_core.errors import HapticError
 from haptic_core.flight_recorder import longest_tick
 from haptic_core.safety import LIMIT_NAMES
 from haptic_core.stop_records import find_records
 from haptic_experiments.kit import device_run, passivity
 from haptic_experiments.kit.results import Claim, Report, ResultTable
-from haptic_files import load_yaml
+from haptic_files import FileError, read_yaml
 from haptic_launch.experiments import Experiment, load_experiment
 from haptic_launch.launch_file import load_launch_file
 from haptic_launch.runner import effective_arguments
@@ -40,11 +39,10 @@ def bags_of(directory: Path) -> dict[str, Path]:
     """Finds the bags of a run: the first one under the name "bag", others by their variant."""
     if (directory / "metadata.yaml").exists():
         return {directory.name: directory}
-    found = [path.parent for path in sorted(directory.glob("bag*/metadata.yaml"))]
-    unfinished = sorted(directory.glob(f"bag*/{UNFINISHED}")) + sorted(directory.glob(UNFINISHED))
-    if unfinished:
-        bag = unfinished[0].parent
-        raise BagError(f"{bag}: the bag was not closed", repair_hint(bag))
+    found = bag_folders(directory)
+    for bag in (*found, directory):
+        if (bag / UNFINISHED).exists() or (bag in found and not (bag / "metadata.yaml").exists()):
+            raise BagError(f"{bag}: the bag was not closed", repair_hint(bag))
     if not found:
         raise HapticError(f"{directory}: no run and no bag (no bag*/metadata.yaml in it)")
     return {path.name: path for path in found}
@@ -146,8 +144,8 @@ def write_report(directory: Path, console: Console) -> Report:
 def run_file_of(directory: Path) -> dict[str, Any]:
     """Returns the content of run.yaml; empty if the file is missing or damaged."""
     try:
-        found = load_yaml((directory / "run.yaml").read_text())
-    except (OSError, ValueError, yaml.YAMLError):
+        found = read_yaml(directory / "run.yaml").value
+    except FileError:
         return {}
     return found if isinstance(found, dict) else {}
 

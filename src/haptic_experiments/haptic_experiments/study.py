@@ -37,8 +37,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from haptic_core.errors import HapticError, shortened
 from haptic_experiments.kit.results import ResultTable
 from haptic_experiments.study_report import StudyReport, show, write
-from haptic_files import listed
-from haptic_files.fast_yaml import load_yaml
+from haptic_files import FileError, listed, read_yaml
 from haptic_launch.runner import INTERRUPTED, UsageError, new_run_directory, parse_arguments, run_facts
 
 ENTRY_POINTS = "haptic_studies"  #: entry points that are packages of studies
@@ -160,7 +159,8 @@ def cluster(workers: int | None, scheduler: str | None) -> Iterator[Any]:
         try:
             client = distributed.Client(scheduler, timeout=PATIENCE)
         except (OSError, ValueError) as error:
-            raise HapticError(f"scheduler {scheduler}: no Dask scheduler answers there ({error})") from None
+            why = " ".join(str(error).split())
+            raise HapticError(f"scheduler {scheduler}: no Dask scheduler answers there ({why})") from None
         with client:
             yield client
         return
@@ -303,6 +303,9 @@ def run_study(
         workers = workers or study.workers
     settings, tasks = _prepared(name, study, words)
     digest = _digest(tasks)
+    if scheduler is not None:
+        with cluster(None, scheduler):  # refused before a directory is made
+            pass
     with _run_directory(name, digest, fresh) as (directory, before):
         facts: dict[str, Any] = {
             "study": name,
@@ -399,8 +402,8 @@ def _run_directory(name: str, digest: str, fresh: bool) -> Iterator[tuple[Path, 
 
 def _facts(path: Path) -> dict[str, Any]:
     try:
-        facts = load_yaml(path.read_text())
-    except (OSError, yaml.YAMLError):
+        facts = read_yaml(path).value
+    except FileError:
         return {}
     return facts if isinstance(facts, dict) else {}
 

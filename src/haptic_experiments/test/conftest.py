@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 from haptic_bags.bags import Bag, Event
 from haptic_bags.recording import Recording
 from haptic_core.commands import MOTION, NONE
-from haptic_experiments.kit.joystick_run import Run
+from haptic_experiments.experiments.friction_impedance.joystick import Run
 
 #: period (s), friction force (N), stiffness (N/m), damping (N s/m)
 T, F, K, B = 1e-3, 4.0, 6000.0, 10.0

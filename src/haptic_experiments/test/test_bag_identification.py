@@ -15,8 +15,8 @@ from haptic_core.errors import HapticError
 from haptic_devices.components import encoder
 from haptic_experiments import identification
 from haptic_experiments.experiments.friction_impedance import analyse
+from haptic_experiments.experiments.friction_impedance.joystick import Run, measurement_delay
 from haptic_experiments.identification import friction_signals, identify_bag, known_parameters
-from haptic_experiments.kit.joystick_run import Run, measurement_delay
 from haptic_friction import ModelC, ViscousCoulombLaw
 
 Bags = Callable[..., Bag]

@@ -17,7 +17,7 @@ from haptic_core.composition import node_class
 from haptic_core.errors import HapticError
 from haptic_core.rendering_node import RenderingNode
 from haptic_experiments.kit.node_graph import draw, latencies
-from haptic_launch.experiment_graph import INPUT_MESSAGES, NODE_TOPICS, Edge, evaluation_order, graph_of
+from haptic_launch.experiment_graph import INPUT_KINDS, INPUT_MESSAGES, NODE_TOPICS, Edge, evaluation_order, graph_of
 from haptic_launch.experiments import load_experiment
 from haptic_launch.launch_file import load_launch_file
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
@@ -124,6 +124,7 @@ def test_what_is_known_of_a_node_is_what_its_class_says(executable: str) -> None
     source = Path(inspect.getfile(kind)).read_text()
     made = re.findall(r'create_lifecycle_publisher\((\w+), "~/(\w+)", qos\)', source)
     assert {(name, message) for message, name in made} == set(topics.items()) - {("state", topics["state"])}
+    assert INPUT_KINDS[executable] == tuple(kind.input_types)
     for name, taken in kind.input_types.items():
         assert INPUT_MESSAGES[name] == taken.message.__name__
 

@@ -13,9 +13,8 @@ from haptic_core.commands import Motion as Command
 from haptic_core.errors import HapticError
 from haptic_devices.five_bar import FiveBar, FiveBarParameters, friction_analysis
 from haptic_devices.five_bar.force_analysis import curve, straight
-from haptic_experiments.experiments.friction_admittance import analyse
-from haptic_experiments.kit import manipulator
-from haptic_experiments.kit.manipulator import Motion, Run
+from haptic_experiments.experiments.friction_admittance import analyse, manipulator
+from haptic_experiments.experiments.friction_admittance.manipulator import Motion, Run
 
 
 def phase_of(run: Run, name: str) -> slice:

@@ -19,7 +19,7 @@ from haptic_core.errors import HapticError
 from haptic_core.flight_recorder import FlightRecorder
 from haptic_experiments import report
 from haptic_experiments.experiments.friction_impedance import analyse
-from haptic_experiments.kit.joystick_run import Run, rest_drifts
+from haptic_experiments.experiments.friction_impedance.joystick import Run, rest_drifts
 from haptic_experiments.report import Claim, safety_of, write_report
 from haptic_launch.experiments import load_experiment
 from haptic_launch.launch_file import load_launch_file

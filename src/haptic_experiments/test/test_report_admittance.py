@@ -14,11 +14,10 @@ from admittance_runs import F, M, T, bag_of, drifting, five_bar, ideal_run, turn
 from haptic_bags.bags import Bag
 from haptic_devices.five_bar import friction_analysis
 from haptic_experiments.experiments import friction_admittance
-from haptic_experiments.experiments.friction_admittance import _claim_curve, analyse
-from haptic_experiments.kit import manipulator
-from haptic_experiments.kit.grip import Stability
-from haptic_experiments.kit.manipulator import Motion
-from haptic_experiments.kit.manipulator_case import Case
+from haptic_experiments.experiments.friction_admittance import _claim_curve, analyse, manipulator
+from haptic_experiments.experiments.friction_admittance.case import Case
+from haptic_experiments.experiments.friction_admittance.grip import Stability
+from haptic_experiments.experiments.friction_admittance.manipulator import Motion
 from haptic_experiments.kit.results import Claims
 
 #: places of the claims in the report of one bag

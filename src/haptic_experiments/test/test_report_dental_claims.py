@@ -12,8 +12,8 @@ from altered_numbers import altered
 
 from convex_contact.scenes.tooth import CuspTap, InGroove
 from haptic_experiments.experiments.dental_probe import Beside, Energy, Numbers, _claims
+from haptic_experiments.experiments.dental_probe.probing import Difference, Probing, groove, jerk, ringing_of, taps
 from haptic_experiments.kit.composed import SplitAndImplicit
-from haptic_experiments.kit.probing import Difference, Probing, groove, jerk, ringing_of, taps
 from haptic_experiments.kit.results import Claims
 
 T = 1e-3

@@ -13,8 +13,8 @@ import pytest
 
 from haptic_bags.bags import Bag
 from haptic_experiments.experiments.friction_drift import analyse, metres
+from haptic_experiments.experiments.friction_drift.measures import costs, labels, position
 from haptic_experiments.kit.comparison import ScriptedRun
-from haptic_experiments.kit.drift import costs, labels, position
 from haptic_friction.factory import make_model, parameters_of
 from haptic_friction.reference.drift import Drift, Load, Stop
 

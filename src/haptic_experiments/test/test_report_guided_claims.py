@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from haptic_experiments.experiments.cobot_guided_tool import RunNumbers, _claims, _study_claims
-from haptic_experiments.kit import guided_run
+from haptic_experiments.experiments.cobot_guided_tool import RunNumbers, _claims, _study_claims, pushing
+from haptic_experiments.experiments.cobot_guided_tool.pushing import Difference, Energies, Tool
+from haptic_experiments.experiments.cobot_guided_tool.split_limit import SplitLimit
 from haptic_experiments.kit.composed import SplitAndImplicit
-from haptic_experiments.kit.guided_run import Difference, Energies, Tool
 from haptic_experiments.kit.results import Claims
-from haptic_experiments.kit.split_limit import SplitLimit
 
 NO_DIFFERENCE = Difference(motion=0.0, contact=0.0, friction=0.0, bodies=[0.0], bodies_end=[0.0])
 WORK = Energies(contact=-0.3, contact_made=0.001, friction=-0.7, friction_made=0.0)
@@ -44,7 +43,7 @@ def failed(
     monkeypatch: pytest.MonkeyPatch, numbers: RunNumbers = NUMBERS, limit: Any = LIMIT, tools: Any = TOOLS
 ) -> Any:
     """Texts of the claims that are not shown."""
-    monkeypatch.setattr(guided_run, "rest", lambda run: np.array([True]))
+    monkeypatch.setattr(pushing, "rest", lambda run: np.array([True]))
     parameters = {"friction": {"friction_coefficient": 0.1}, "device": {"command_delay_ticks": 0}}
     run: Any = SimpleNamespace(mode="lockstep", names=["box"])
     bag: Any = SimpleNamespace(parameters=parameters.__getitem__)

@@ -11,9 +11,17 @@ import pytest
 from admittance_constraints import PointOnParaboloid, ReferenceGenerator, split_number
 from convex_contact import Material, Simulator, World
 from convex_contact.scenes.guided_tool import SurfaceFriction
-from haptic_experiments.kit.guided_run import GuidedRun, Pushing, chatter, coefficients, difference, energies, rest
-from haptic_experiments.kit.guided_world import GuidedReference, RunAwayError
-from haptic_experiments.kit.split_limit import BODY_MASS, STIFFNESSES, pressed
+from haptic_experiments.experiments.cobot_guided_tool.pushing import (
+    GuidedRun,
+    Pushing,
+    chatter,
+    coefficients,
+    difference,
+    energies,
+    rest,
+)
+from haptic_experiments.experiments.cobot_guided_tool.reference import GuidedReference, RunAwayError
+from haptic_experiments.experiments.cobot_guided_tool.split_limit import BODY_MASS, STIFFNESSES, pressed
 from haptic_friction import CoulombLaw, ModelC
 
 T = 1e-3

@@ -17,7 +17,7 @@ from haptic_experiments.experiments import (
     sliding_rod,
     tau_angled_wall,
 )
-from haptic_experiments.kit.probing import distances
+from haptic_experiments.experiments.dental_probe.probing import distances
 from haptic_experiments.kit.results import Claims
 from haptic_friction.reference.hysteresis import ColumnLoops, MeasuredLoop
 

@@ -11,7 +11,7 @@ import pytest
 from haptic_bags.bags import Bag
 from haptic_core.errors import HapticError
 from haptic_experiments.experiments.friction_impedance import analyse
-from haptic_experiments.kit.joystick_run import Run, chatter_force, opposition, rest_drifts
+from haptic_experiments.experiments.friction_impedance.joystick import Run, chatter_force, opposition, rest_drifts
 from haptic_friction.reference.lag import radius_of_curvature
 
 Signals = Callable[..., Run]

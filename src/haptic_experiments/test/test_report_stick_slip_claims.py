@@ -20,10 +20,10 @@ from haptic_experiments.experiments.joystick_stick_slip import (
     difference,
     transitions,
 )
+from haptic_experiments.experiments.joystick_stick_slip.slabs import Margins, Scene, energy
 from haptic_experiments.kit.composed import RunAndImplicit, SplitAndImplicit
 from haptic_experiments.kit.results import Claims
 from haptic_experiments.kit.signals import rms
-from haptic_experiments.kit.stick_slip import Margins, Scene, energy
 from haptic_friction import Body, ContactNetwork
 from haptic_friction.reference import slab_chain
 from haptic_friction.reference.networks import EnergyBalance

@@ -12,10 +12,8 @@ import pytest
 from altered_numbers import altered
 
 from haptic_experiments.experiments.tau_touch_world import _claims
-from haptic_experiments.kit.composed import RunAndImplicit, SplitAndImplicit
-from haptic_experiments.kit.results import Claims
-from haptic_experiments.kit.touch_margins import KEPT, MASSES, Margins, Played
-from haptic_experiments.kit.touch_numbers import (
+from haptic_experiments.experiments.tau_touch_world.margins import KEPT, MASSES, Margins, Played
+from haptic_experiments.experiments.tau_touch_world.measures import (
     AgainstImplicit,
     Depths,
     Energies,
@@ -27,8 +25,10 @@ from haptic_experiments.kit.touch_numbers import (
     Transitions,
     pushed_bodies,
 )
-from haptic_experiments.kit.touch_process import Touch
-from haptic_experiments.kit.touch_run import Difference, Vibration, imbalance
+from haptic_experiments.experiments.tau_touch_world.references import Touch
+from haptic_experiments.experiments.tau_touch_world.run import Difference, Vibration, imbalance
+from haptic_experiments.kit.composed import RunAndImplicit, SplitAndImplicit
+from haptic_experiments.kit.results import Claims
 
 SAME, STILL = Difference(0.0, 0.0, 0.0, 0.0), Vibration(30.0, 3e-7)
 COUNT = 5e-6

@@ -14,9 +14,15 @@ from haptic_devices import factories
 from haptic_devices.motions.wall import make_wall_plan
 from haptic_devices.tau import Tau
 from haptic_experiments import graph
-from haptic_experiments.kit.touch_margins import Played, lightest
-from haptic_experiments.kit.touch_process import Touch, TouchScene, apparent_inertia, free_bodies, with_tool
-from haptic_experiments.kit.touch_run import chatter, difference, transitions, vibration
+from haptic_experiments.experiments.tau_touch_world.margins import Played, lightest
+from haptic_experiments.experiments.tau_touch_world.references import (
+    Touch,
+    TouchScene,
+    apparent_inertia,
+    free_bodies,
+    with_tool,
+)
+from haptic_experiments.experiments.tau_touch_world.run import chatter, difference, transitions, vibration
 from haptic_launch.experiments import load_experiment
 from haptic_launch.launch_file import load_launch_file
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from haptic_files.fast_yaml import load_yaml
+from haptic_files.fast_yaml import DocumentError, load_yaml, root_and_value
 from haptic_files.reading import FileError, read_text
 
 #: cause by exception; PyYAML's own texts quote the document
@@ -68,7 +68,7 @@ def read_yaml(path: str | Path) -> YamlDocument:
     """Reads a YAML file.
 
     Raises:
-        FileError: as for `read_text`, or the file is not YAML; the message has line and column.
+        FileError: as for `read_text`, or as for `parse_yaml`; the message has line and column.
     """
     return parse_yaml(read_text(path), str(path))
 
@@ -81,22 +81,13 @@ def parse_yaml(text: str, name: str) -> YamlDocument:
         name: name of the document in errors.
 
     Raises:
-        FileError: the text is not YAML; the message has line and column.
+        FileError: the text is not YAML, or is refused; the message has line and column.
     """
     try:
-        root, value = load_yaml(text, yaml.CSafeLoader, _Loader, _root_and_value)
+        root, value = load_yaml(text, yaml.CSafeLoader, _Loader, root_and_value)
     except (yaml.YAMLError, RecursionError) as error:
         raise FileError(f"{name}: {describe_yaml_error(error, text)}") from None
     return YamlDocument(name, value, root)
-
-
-def _root_and_value(text: str, loader_type: Any) -> tuple[yaml.Node | None, Any]:
-    loader = loader_type(text)
-    try:
-        root = loader.get_single_node()
-        return root, loader.construct_document(root) if root is not None else None
-    finally:
-        loader.dispose()
 
 
 def describe_yaml_error(error: Exception, text: str) -> str:
@@ -105,5 +96,7 @@ def describe_yaml_error(error: Exception, text: str) -> str:
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
     if isinstance(error, yaml.reader.ReaderError):
         where = f"line {text.count(chr(10), 0, error.position) + 1}: "
+    if isinstance(error, DocumentError):
+        return f"{where}{error.problem}"
     cause = next((cause for kind, cause in _CAUSES if isinstance(error, kind)), "a value that cannot be constructed")
     return f"not YAML: {where}{cause}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from haptic_files import (
@@ -17,6 +18,7 @@ from haptic_files import (
     FileError,
     check_file,
     kind_of,
+    load_yaml,
     once_while_unchanged,
     parse_yaml,
     read_archive,
@@ -126,6 +128,40 @@ def test_what_is_not_yaml_is_located_and_not_quoted(text: str, expected: str) ->
     message = str(caught.value)
     assert message.startswith(f"x.yaml: not YAML: {expected}")
     assert CANARY not in message and "\n" not in message
+
+
+#: 2^20 values by 20 aliases
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{i + 1}: &a{i + 1} [*a{i}, *a{i}]\n" for i in range(20))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: &a {b: *a}", "line 1, column 4: expected no alias within the value that it stands for"),
+        ("&a [1, [*a]]", "line 1, column 1: expected no alias within the value that it stands for"),
+        ("a: &a {<<: *a}", "line 1, column 4: expected no alias within the value that it stands for"),
+        (BOMB, "line 20, column 6: expected at most 1000000 values, with the aliases expanded"),
+        (BOMB.replace("[*", "{<<: [*").replace("]\n", "]}\n").replace("[x]}", "{x: 1}"), "line 19, column "),
+        ("[" * 101 + "]" * 101, "line 1, column 101: expected at most 100 levels"),
+        (
+            "- &a " + "[" * 60 + "]" * 60 + "\n- " + "[" * 60 + "*a" + "]" * 60,
+            "line 1, column 3: expected at most 100 lev",
+        ),
+        ("a: 1\nb: 2\na: 3", "line 3, column 1: expected each key of a mapping once"),
+        ("- {a: 1, 'a': 2}", "line 1, column 10: expected each key of a mapping once"),
+    ],
+)
+def test_a_document_whose_values_cannot_be_used_is_located(text: str, expected: str) -> None:
+    with pytest.raises(FileError, match=f"^x.yaml: {expected}"):
+        parse_yaml(text, "x.yaml")
+    with pytest.raises(yaml.YAMLError):
+        load_yaml(text)
+
+
+def test_aliases_and_merged_keys_are_expanded() -> None:
+    text = "a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: [*a, *a]\nd: " + "[" * 99 + "]" * 99
+    value = parse_yaml(text, "x").value
+    assert value["b"] == {"x": 1, "y": 3} and value["c"] == [{"x": 1, "y": 2}] * 2
 
 
 def test_a_document_knows_the_lines_of_its_fields() -> None:

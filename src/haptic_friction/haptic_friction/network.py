@@ -17,15 +17,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import checked
-from haptic_friction.laws.projection import project
 from haptic_friction.models.batch import Batch
 from haptic_friction.models.model import ImpedanceModel
 from haptic_friction.models.model_c import ModelC
-from haptic_friction.vectors import Vector, axpy, borrowed, dot, load, scaled, store
+from haptic_friction.network_kernels import MOST_SWEEPS, NetworkBodies, run_implicit_network
 
 #: number of the partner that moves with the given velocity
 BASE = -1
@@ -313,16 +311,21 @@ class ImplicitNetwork(_Network):
         u, run = self._run(base_velocity)
         batch = self.elements
         failed = run_implicit_network(
-            *batch._arguments, self._incidence, self._mobility, self._mass[:, 0], self._stiffness[:, 0],
-            self._inverse[:, 0], u, self.position, self.velocity, batch.states, batch.sticking,
-            batch.dissipated_energy, *run, batch._zero,
+            *batch._arguments, self._bodies(), u, batch.states, batch.sticking, batch.dissipated_energy, run,
+            batch._zero,
         )  # fmt: skip
         if failed >= 0:
-            raise RuntimeError(f"step {failed}: the contact forces did not converge in {_MOST_SWEEPS} sweeps")
+            raise RuntimeError(f"step {failed}: the contact forces did not converge in {MOST_SWEEPS} sweeps")
         if len(u):
             self.force = run.force[-1].copy()
             self.relative_velocity = self._incidence @ np.vstack([self.velocity, u[-1]])
         return run
+
+    def _bodies(self) -> NetworkBodies:
+        return NetworkBodies(
+            self._incidence, self._mobility, self._mass[:, 0], self._stiffness[:, 0], self._inverse[:, 0],
+            self.position, self.velocity,
+        )  # fmt: skip
 
     def stuck_map(self) -> np.ndarray:
         """Builds the map of (x, v) over one period while all contacts stick, u = 0, see `ContactNetwork.stuck_map`."""
@@ -332,119 +335,3 @@ class ImplicitNetwork(_Network):
         mass, pull = np.diag(self._mass[:, 0]), np.diag(self._stiffness[:, 0]) + C.T @ K @ C
         velocity = np.linalg.solve(mass + T * C.T @ B @ C + T * T * pull, mass @ v - T * pull @ x)
         return np.vstack([x + T * velocity, velocity])
-
-
-#: largest number of sweeps in one step, and change of the forces at which they end, relative to the largest force
-_MOST_SWEEPS, _CONVERGED = 2000, 1e-15
-
-
-@njit(inline="always", error_model="numpy")
-def _predict(
-    T: float, incidence: np.ndarray, mass: np.ndarray, stiffness: np.ndarray, inverse: np.ndarray, base: np.ndarray,
-    k: int, position: np.ndarray, velocity: np.ndarray, free: np.ndarray,
-) -> None:  # fmt: skip
-    """Computes the velocities a of the bodies without contact forces, and writes those of the contacts to `free`."""
-    bodies = mass.shape[0]
-    for i in range(bodies):
-        for r in range(base.shape[1]):
-            velocity[i, r] = inverse[i] * (mass[i] * velocity[i, r] - T * stiffness[i] * position[i, r])
-    for j in range(free.shape[0]):
-        for r in range(base.shape[1]):
-            total = incidence[j, bodies] * base[k, r]
-            for i in range(bodies):
-                total += incidence[j, i] * velocity[i, r]
-            free[j, 0, r] = total
-
-
-@njit(inline="always", error_model="numpy")
-def _solve_forces(
-    code: int | None, coefficients: np.ndarray, constants: np.ndarray, mobility: np.ndarray, states: np.ndarray,
-    sticking: np.ndarray, free: np.ndarray, force: np.ndarray, zero: Vector,
-) -> bool:  # fmt: skip
-    """Sweeps over the contacts until their forces do not change; returns whether they converged."""
-    contacts = states.shape[0]
-    change, largest = 0.0, 0.0
-    for _ in range(_MOST_SWEEPS):
-        change, largest = 0.0, 0.0
-        for j in range(contacts):
-            Z, pull = constants[j, 4], constants[j, 5]
-            q = axpy(pull, load(states, j, 2, zero), load(free, j, 0, zero))
-            for other in range(contacts):
-                if other != j:
-                    q = axpy(-mobility[j, other], load(force, other, 0, zero), q)
-            f, sticking[j] = project(code, coefficients, j, q, Z + mobility[j, j])
-            for r in range(len(zero)):
-                change = max(change, abs(f[r] - force[j, 0, r]))
-                largest = max(largest, abs(f[r]))
-            store(force, j, 0, f)
-        if change <= _CONVERGED * largest:
-            return True
-    return change <= 1e3 * _CONVERGED * largest  # rounding can keep the forces from converging further
-
-
-@njit(inline="always", error_model="numpy")
-def _update_contacts(
-    constants: np.ndarray, mobility: np.ndarray, states: np.ndarray, sticking: np.ndarray, energies: np.ndarray,
-    free: np.ndarray, force: np.ndarray, zero: Vector,
-) -> None:  # fmt: skip
-    """Writes the states of the contacts at the end of the step, and adds their dissipated energies."""
-    T = constants[0, 0]
-    for j in range(states.shape[0]):
-        B, Z, pull = constants[j, 3], constants[j, 4], constants[j, 5]
-        f, e, w = load(force, j, 0, zero), load(states, j, 2, zero), load(free, j, 0, zero)
-        for other in range(states.shape[0]):
-            w = axpy(-mobility[j, other], load(force, other, 0, zero), w)
-        v = zero
-        if sticking[j]:
-            new = axpy(T, w, e)
-        else:
-            new = scaled(Z, axpy(B, e, scaled(T, f)))
-            v = axpy(-Z, f, axpy(pull, e, w))
-            energies[j] += T * dot(f, v)
-        for row, value in enumerate((w, f, new, v)):
-            store(states, j, row, value)
-
-
-@njit(inline="always", error_model="numpy")
-def _move_bodies(
-    T: float, incidence: np.ndarray, inverse: np.ndarray, force: np.ndarray, position: np.ndarray, velocity: np.ndarray
-) -> None:
-    """Adds the effect of the contact forces to the velocities, and integrates the positions of the bodies."""
-    for i in range(inverse.shape[0]):
-        for r in range(position.shape[1]):
-            total = 0.0
-            for j in range(force.shape[0]):
-                total += incidence[j, i] * force[j, 0, r]
-            velocity[i, r] -= T * inverse[i] * total
-            position[i, r] += T * velocity[i, r]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def run_implicit_network(
-    code: int | None, coefficients: np.ndarray, constants: np.ndarray, incidence: np.ndarray, mobility: np.ndarray,
-    mass: np.ndarray, stiffness: np.ndarray, inverse: np.ndarray, base: np.ndarray, position: np.ndarray,
-    velocity: np.ndarray, states: np.ndarray, sticking: np.ndarray, energies: np.ndarray, positions: np.ndarray,
-    velocities: np.ndarray, forces: np.ndarray, displacements: np.ndarray, stuck: np.ndarray, zero: Vector,
-) -> int:  # fmt: skip
-    """Steps `ImplicitNetwork`, with the constants of `run_model_c`; returns the step that failed, -1 if none."""
-    contacts, T = states.shape[0], constants[0, 0]
-    free, force = np.zeros((contacts, 1, len(zero))), np.zeros((contacts, 1, len(zero)))
-    laws, numbers, coupling, state, stick = (
-        borrowed(coefficients), borrowed(constants), borrowed(mobility), borrowed(states), borrowed(sticking)
-    )  # fmt: skip
-    for j in range(contacts):
-        store(force, j, 0, load(states, j, 1, zero))
-    for k in range(base.shape[0]):
-        _predict(T, incidence, mass, stiffness, inverse, base, k, position, velocity, free)
-        if not _solve_forces(code, laws, numbers, coupling, state, stick, free, force, zero):
-            return k
-        _update_contacts(numbers, coupling, state, stick, energies, free, force, zero)
-        _move_bodies(T, incidence, inverse, force, position, velocity)
-        for i in range(position.shape[0]):
-            for r in range(position.shape[1]):
-                positions[k, i, r], velocities[k, i, r] = position[i, r], velocity[i, r]
-        for j in range(contacts):
-            store(forces, k, j, load(states, j, 1, zero))
-            store(displacements, k, j, load(states, j, 2, zero))
-            stuck[k, j] = sticking[j]
-    return -1

@@ -42,6 +42,15 @@ INPUT_MESSAGES = {
     "planes": "ContactPlanes",
     "wall": "WallState",
 }
+#: kinds in the parameter `inputs` that a rendering node understands, by executable
+INPUT_KINDS: dict[str, tuple[str, ...]] = {
+    "admittance_constraints/constraint_node": ("contacts", "friction"),
+    "convex_contact/contact_node": ("wall", "friction", "constraints"),
+    "haptic_friction/comparison_node": (),
+    "haptic_friction/friction_node": ("wall", "contacts", "bodies", "constraints"),
+    "haptic_friction/network_node": (),
+    "tau_wall_control/wall_node": ("planes",),
+}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -161,14 +161,10 @@ class _Mapping(dict[Any, Any]):
 
 
 def _construct_lined_mapping(loader: Any, node: yaml.MappingNode) -> Any:
-    """Constructs a mapping with its line; refuses repeated attributes, which YAML would drop silently."""
+    """Constructs a mapping with its line."""
     mapping = _Mapping()
     mapping.line = node.start_mark.line + 1
     yield mapping
-    keys = [key.value for key, _ in node.value if isinstance(key.value, Hashable)]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise LaunchFileError(f"'{key}' is given twice in the mapping that starts in line {mapping.line}")
     mapping.update(loader.construct_mapping(node))
 
 

@@ -39,6 +39,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from haptic_files import FileError, check_file
+
 from .launch_arguments import check_known, describe_missing, missing_argument
 from .launch_elements import (
     Argument,
@@ -55,7 +57,7 @@ from .launch_elements import (
     SetEnvironmentElement,
     load_elements,
 )
-from .launch_names import join_namespace, valid_name, valid_namespace
+from .launch_names import join_namespace, valid_name, valid_namespace, valid_topic
 from .launch_parameters import ParameterValue, Scalar, write_parameters
 from .launch_substitutions import (
     Context,
@@ -400,15 +402,17 @@ class _Evaluation:
                 key = full_name if namespace is not None else None
                 command += ["--params-file", self._parameter_file(entry, key or "/**", given)]
         for source, target in element.remappings:
-            command += ["-r", f"{self._text(source)}:={self._text(target)}"]
+            command += ["-r", f"{valid_topic(self._text(source))}:={valid_topic(self._text(target))}"]
         self._add(element.process, element.where, name or Path(executable).name, command, full_name, given)
 
     def _parameter_file(self, entry: Parameters, key: str, given: dict[str, str]) -> str:
         if entry.file is not None:
-            path = Path(self._text(entry.file))
-            if not path.is_file():
-                raise LaunchFileError(f"there is no parameter file {path}")
-            return str(path)
+            path = str(Path(self._text(entry.file)))
+            try:
+                check_file(path)
+            except FileError as error:
+                raise LaunchFileError(f"parameter file {error}") from None
+            return path
         parameters: _Evaluated = {}
         self._flatten(entry, "", parameters, given)
         if self.parameter_directory is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from .launch_substitutions import LaunchFileError
 
 
@@ -28,5 +30,18 @@ def valid_name(name: str, what: str | None = None) -> str:
     if not name.isascii() or not name.isidentifier() or len(name) > 255:
         raise LaunchFileError(
             f"{what or f'node name {name!r}'} is not valid: letters, digits and _ only, no digit first"
+        )
+    return name
+
+
+#: side of a remapping: name of a topic, a service, `__node` or `__ns`, with `node:` or a scheme before it
+_REMAPPED = re.compile(r"(?:\w+:)?(?:ros(?:topic|service)://)?~?[\w/{}]+", re.ASCII)
+
+
+def valid_topic(name: str) -> str:
+    """Checks one side of a remapping by the rules of ROS 2."""
+    if not _REMAPPED.fullmatch(name):
+        raise LaunchFileError(
+            f"remapped name {name!r} is not valid: letters, digits, _ and / only, after ~ or rostopic://"
         )
     return name

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from haptic_core.errors import ParameterError
+import yaml
+
+from haptic_core.errors import ParameterError, shortened
 from haptic_core.parameter_files import matches, read_parameter_file
+from haptic_files import load_yaml
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError
 from haptic_launch.processes import ProcessSpec
 
@@ -67,12 +70,12 @@ def launched_nodes(
 
 
 def parameters_of(spec: ProcessSpec) -> dict[str, Any]:
-    """Reads the parameters that a process gets from its parameter files.
+    """Reads the parameters that a process gets from its parameter files, and from `-p name:=value` in its arguments.
 
     Values of later files replace earlier ones, and those under the node's full name replace those under a pattern.
 
     Raises:
-        LaunchFileError: a file that the launch file names is not a parameter file.
+        LaunchFileError: a file that the launch file names is not a parameter file, or `-p` has no value.
     """
     name = spec.fully_qualified_name or f"/{spec.name}"
     found: list[tuple[bool, dict[str, Any]]] = []
@@ -83,10 +86,25 @@ def parameters_of(spec: ProcessSpec) -> dict[str, Any]:
             except ParameterError as error:
                 raise LaunchFileError(str(error), spec.source) from None
             found += [(key == name, values) for key, values in sections.items() if matches(key, name)]
+        elif option in ("-p", "--param"):
+            found += _assigned(path, name, spec)
     parameters: dict[str, Any] = {}
     for _, values in sorted(found, key=lambda entry: entry[0]):
         parameters |= values
     return parameters
+
+
+def _assigned(word: str, name: str, spec: ProcessSpec) -> list[tuple[bool, dict[str, Any]]]:
+    """Returns the parameter of the rule `[node:]name:=value` if it is one of this node."""
+    left, separator, text = word.partition(":=")
+    node, _, parameter = left.rpartition(":")
+    try:
+        value = load_yaml(text)
+    except yaml.YAMLError:
+        value = None
+    if not separator or not parameter or value is None:
+        raise LaunchFileError(f"argument -p: expected name:=value, got {shortened(word)}", spec.source)
+    return [(bool(node), {parameter: value})] if not node or node in (name, name.rpartition("/")[2]) else []
 
 
 def _nodes(spec: ProcessSpec) -> list[LaunchedNode]:

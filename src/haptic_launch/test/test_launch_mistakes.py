@@ -53,7 +53,7 @@ from haptic_launch.launch_file import LaunchFileError, find_executable, find_pac
         ),
         (
             "- node: {pkg: demo, exec: talker, param: [{from: /no.yaml}]}",
-            "there is no parameter file /no.yaml",
+            "parameter file /no.yaml: cannot be read: No such file",
         ),
         ("- node: {pkg: demo, exec: talker, remap: [{from: a}]}", "'remap' needs the attribute 'to'"),
         (
@@ -98,7 +98,7 @@ from haptic_launch.launch_file import LaunchFileError, find_executable, find_pac
         ("- node: talker", "'node' has to be a mapping of attributes, not 'talker'"),
         (
             "- let: {name: a, value: b, value: c}",
-            "'value' is given twice in the mapping that starts in line 2",
+            "line 2, column 30: expected each key of a mapping once",
         ),
         ("- let: {name: a", "not YAML: "),
     ],

@@ -7,6 +7,7 @@ quaternion (4,) or, where the shape is (..., 4), arrays of them; they neither no
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -82,13 +83,23 @@ def vector_from_matrix(rotation: ArrayLike) -> np.ndarray:
     a number at 0, and its relative error near pi is up to 1e8. At pi, v and -v are the same rotation; the function
     returns one of them.
     """
-    Q = quaternion_from_matrix(rotation)
-    if Q[3] < 0.0:
-        Q = -Q
-    sine = float(np.linalg.norm(Q[:3]))
+    return np.array(vector_entries(*quaternion_from_matrix(rotation).tolist()))
+
+
+def vector_entries(x: float, y: float, z: float, w: float) -> tuple[float, float, float]:
+    """Returns the rotation vector, at most pi long [rad], of a quaternion; Numba can compile this function."""
+    sine = math.sqrt(x * x + y * y + z * z)
     if sine == 0.0:
-        return np.zeros(3)
-    return np.asarray(2.0 * np.arctan2(sine, Q[3]) / sine * Q[:3])
+        return 0.0, 0.0, 0.0
+    sign = -1.0 if w < 0.0 else 1.0
+    factor = sign * 2.0 * math.atan2(sine, sign * w) / sine
+    return factor * x, factor * y, factor * z
+
+
+def wxyz(quaternion: Sequence[float] | np.ndarray) -> tuple[float, float, float, float]:
+    """Converts a quaternion from x, y, z, w, the order of the suite, to w, x, y, z, the order of viser's page."""
+    x, y, z, w = (float(value) for value in quaternion)
+    return w, x, y, z
 
 
 def quaternion_from_vector(vector: np.ndarray) -> np.ndarray:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import viser
 
+from haptic_math.rotations import wxyz
 from haptic_viewer.marker_shapes import spring
-from haptic_viewer.scene import Node, unit_mesh, wxyz
+from haptic_viewer.scene import Node, unit_mesh
 from haptic_viewer.text import PlainText, Strong
 
 _COLOR = (250, 200, 30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from rclpy.qos import QoSCompatibility, qos_check_compatible
 from rich.console import Console
 from rich.table import Table
 
+from haptic_core.environment import SettingError, check_environment
 from haptic_core.messages import detail_of
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
 from haptic_core.start.matching import RECORDER
@@ -272,6 +274,11 @@ def main() -> int:
     Returns:
         0 if an experiment runs and there is no problem, else 1.
     """
+    try:
+        check_environment(os.environ)
+    except SettingError as error:
+        print(f"error: {error}\n  hint: {error.hint}", file=sys.stderr)
+        return 1
     console = Console(width=None if sys.stdout.isatty() else 150)
     context = Context()
     rclpy.init(context=context)

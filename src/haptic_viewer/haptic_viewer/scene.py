@@ -12,6 +12,8 @@ import pinocchio
 import trimesh
 import viser
 
+from haptic_math.rotations import wxyz
+
 
 @cache
 def unit_mesh(kind: str) -> tuple[np.ndarray, np.ndarray]:
@@ -23,12 +25,6 @@ def unit_mesh(kind: str) -> tuple[np.ndarray, np.ndarray]:
     else:
         mesh = trimesh.creation.cylinder(radius=0.5, height=1.0, sections=32)
     return np.asarray(mesh.vertices, dtype=np.float32), np.asarray(mesh.faces, dtype=np.uint32)
-
-
-def wxyz(quaternion: Sequence[float] | np.ndarray) -> tuple[float, float, float, float]:
-    """Converts a quaternion from x, y, z, w, the order of the suite, to w, x, y, z, the order of the page."""
-    x, y, z, w = (float(value) for value in quaternion)
-    return w, x, y, z
 
 
 def look_of(color: Sequence[float] | np.ndarray) -> dict[str, Any]:

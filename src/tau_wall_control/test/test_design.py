@@ -46,6 +46,20 @@ def test_linear_model_is_the_slope_of_the_nonlinear_one(device: TauDevice, model
             assert_allclose(expected[:, k], slope, atol=2e-6 * np.abs(expected).max())
 
 
+def test_a_force_at_the_tool_changes_the_joint_accelerations_as_the_linear_model_says(
+    device: TauDevice, model: Any
+) -> None:
+    """The device at rest under its weight is linear in the force: equal to rounding."""
+    direction = np.array([0.6, 0.0, -0.8])
+    at_rest, pushed = (
+        device.acceleration(POINT, torque=model.torque, wrench=force * np.array([*direction, 0.0, 0.0, 0.0]))[1]
+        for force in (0.0, 1.0)
+    )
+    rate = model.push_response(direction)
+    assert not rate[:6].any()
+    assert_allclose(rate[6:], pushed - at_rest, rtol=1e-9)
+
+
 def test_gravity_slope_by_another_path(device: TauDevice, model: Any) -> None:
     """dtau_g/dtheta J^-1 equals the change of tau_g along twists."""
     slope = -np.linalg.solve(model.B2, model.A21)

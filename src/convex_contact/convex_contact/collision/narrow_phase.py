@@ -31,7 +31,7 @@ from convex_contact.collision.contact_surface import meets_in_patch
 from convex_contact.model.arrays import ContactRecord, WorldRecord
 from convex_contact.model.native import manifolds
 from convex_contact.model.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
-from convex_contact.solver.stages import call
+from haptic_math.native_calls import call_integer
 
 _UPRIGHT = 1e-6  # largest tilt of an upright cylinder [rad]
 _TIE = 1e-9  # tolerance over the shape's radius: corners at the centre's height count as lower
@@ -324,7 +324,7 @@ def find_points(w: WorldRecord, c: ContactRecord, find_faces: int) -> None:
             native += 1
             continue
         if meets_in_patch(w, a, b):
-            n = call(find_faces, (w, c, n, a, b))
+            n = call_integer(find_faces, (w, c, n, a, b))
             continue
         one, two = kinds[a], kinds[b]
         if two == SPHERE or one == HALF_SPACE:  # the sphere first, the half space last

@@ -19,6 +19,7 @@ import numpy as np
 from convex_contact.model.joints import JointLaw, SpeedLimit
 from convex_contact.problem.contact_kernels import ROW_COMPLIANCE, ROW_LOWER, ROW_NEAR_RIGID, ROW_UPPER
 from convex_contact.problem.near_rigid import near_rigid_compliance
+from convex_contact.problem.row_law import row_impulse
 from convex_contact.problem.row_numbers import rigid_slope
 from convex_contact.simulation.joint_rows import JointRows
 
@@ -105,7 +106,7 @@ def add_joint_rows(
             rigid = near_rigid_compliance(beta, w)
         near_rigid = rigid >= R
         R = max(R, rigid)
-        impulse = (target - bias - J @ velocity[tree_v[t] : tree_v[t + 1]]) / R
+        impulse = row_impulse(bias + J @ velocity[tree_v[t] : tree_v[t + 1]], target, R, lower, upper)
         square = np.outer(J, J)
         if not lower < impulse < upper:
             R_q[t, :n, :n] -= slopes[i, _LOWER if impulse <= lower else _UPPER] * square

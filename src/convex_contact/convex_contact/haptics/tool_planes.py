@@ -110,7 +110,7 @@ def _inverse_effective_mass(
 def _describe(
     w: WorldRecord, c: ContactRecord, radius: float, velocity: np.ndarray, spin: np.ndarray,
     mass: np.ndarray, center: np.ndarray, inverse_inertia: np.ndarray,
-) -> tuple[np.ndarray, ...]:  # fmt: skip
+) -> Planes:  # fmt: skip
     """Returns the planes of a query's contacts. All contacts are the sphere's, which is the last body."""
     n, sphere = c.count[0], w.body_pose.shape[0] - 1
     key, body = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.int32)
@@ -133,7 +133,7 @@ def _describe(
             for i in range(3):
                 r[i] -= pose[3 * i] * center[b, 0] + pose[3 * i + 1] * center[b, 1] + pose[3 * i + 2] * center[b, 2]
             inverse_mass[k] = _inverse_effective_mass(r, normal[k], mass[b], pose, inverse_inertia[b])
-    return key, body, point, normal, distance, speed, inverse_mass
+    return Planes(key, body, point, normal, distance, speed, inverse_mass)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -214,10 +214,10 @@ class ToolPlanes:
             d.arrays.record, d.contacts.record, self.radius, bodies.velocity, bodies.angular_velocity,
             self._mass, self._center, self._inverse_inertia,
         )  # fmt: skip
-        if len(found[0]) > MOST_PLANES:
-            nearest = np.sort(np.argsort(found[4], kind="stable")[:MOST_PLANES])
-            found = tuple(values[nearest] for values in found)
-        return Planes(*found)
+        if len(found.key) > MOST_PLANES:
+            nearest = np.sort(np.argsort(found.signed_distance, kind="stable")[:MOST_PLANES])
+            found = Planes(*(values[nearest] for values in found))
+        return found
 
     def reduce_inverse_masses(self, planes: Planes, simulator: Simulator) -> None:
         """Reduces the inverse masses of planes, in place, by the contacts of the simulator's last step."""

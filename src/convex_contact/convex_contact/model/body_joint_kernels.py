@@ -32,6 +32,7 @@ from convex_contact.model.body_row_kernels import (
     write_numbers,
 )
 from convex_contact.problem.contact_kernels import ROW_BIAS
+from convex_contact.problem.row_law import spring_compliance
 from convex_contact.problem.row_numbers import NEAR_RIGID, NEAR_RIGID_STIFFNESS, controller_row, write_speed_row
 from convex_contact.solver.workspace import TermInputs
 
@@ -94,7 +95,7 @@ def _write_spring(
     bias = add_velocity(w, rows, i, j, out, m, u, n)
     relaxation_time = rows.spring[j, RELAXATION_TIME]
     dt_plus_tau = period + (period if np.isnan(relaxation_time) else relaxation_time)
-    R = 1.0 / (period * dt_plus_tau * stiffness)
+    R = spring_compliance(period, stiffness, dt_plus_tau)
     numbers = (0.0, -error / dt_plus_tau - bias, R, rows.spring[j, BETA], -np.inf, np.inf)
     write_numbers(out, m, numbers)
     return end_row(w, rows, i, out, m)
@@ -174,7 +175,7 @@ def _write_gear(w: WorldRecord, rows: BodyRowRecord, i: int, g: int, period: flo
     begin_row(w, rows, i, out, m)
     bias = add_velocity(w, rows, i, first, out, m, none, axis_of(rows, first, 2))
     bias += add_velocity(w, rows, i, second, out, m, none, (ratio * n[0], ratio * n[1], ratio * n[2]))
-    R = 1.0 / (period * (period + period) * NEAR_RIGID_STIFFNESS)
+    R = spring_compliance(period, NEAR_RIGID_STIFFNESS, period + period)
     write_numbers(out, m, (0.0, -error / (period + period) - bias, R, NEAR_RIGID, -np.inf, np.inf))
     return end_row(w, rows, i, out, m)
 

@@ -21,6 +21,7 @@ from convex_contact.model.arrays import BodyRowRecord, WorldRecord
 from convex_contact.model.bodies import write_quaternion
 from convex_contact.model.tree_kernels import link_column
 from convex_contact.solver.workspace import TermInputs
+from haptic_math.rotations import vector_entries
 
 #: columns of `count` in `arrays.BODY_ROW_TABLE`
 ROWS, STATUS, FAILED_ITEM = range(3)
@@ -34,6 +35,9 @@ Numbers = tuple[float, float, float, float, float, float]
 
 
 # --- poses ---------------------------------------------------------------------------------------------------------
+
+
+_vector_entries = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(vector_entries)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
@@ -102,12 +106,7 @@ def rotation_vector(scratch: np.ndarray) -> Triple:
     """Returns the rotation vector of the matrix in `scratch`, at most pi long [rad]."""
     q = scratch[9:]
     write_quaternion(scratch, q)
-    sign = -1.0 if q[3] < 0.0 else 1.0
-    sine = np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2])
-    if sine == 0.0:
-        return 0.0, 0.0, 0.0
-    factor = sign * 2.0 * np.arctan2(sine, sign * q[3]) / sine
-    return factor * q[0], factor * q[1], factor * q[2]
+    return _vector_entries(q[0], q[1], q[2], q[3])
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)

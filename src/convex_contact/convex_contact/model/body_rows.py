@@ -11,6 +11,7 @@ from convex_contact.model.arrays import BodyRowArrays, WorldArrays
 from convex_contact.model.body_joint_kernels import BALL_MOTOR, GEAR
 from convex_contact.model.body_row_kernels import TREES
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
+from convex_contact.problem.row_law import spring_compliance
 from haptic_files.moved_modules import renamed
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def spring_rows(
     """
     dt_plus_tau = period + relaxation_time
     target = -error / dt_plus_tau - difference[:, -1]
-    compliance = 1.0 / (period * dt_plus_tau * np.broadcast_to(stiffness, error.shape))
+    compliance = spring_compliance(period, np.broadcast_to(stiffness, error.shape), dt_plus_tau)
     moves = difference[:, :-1].any(axis=1)  # mechanisms in a plane do not move across it
     m = int(moves.sum())
     limit, infinite = np.full(m, near_rigid), np.full(m, math.inf)

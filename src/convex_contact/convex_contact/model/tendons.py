@@ -19,7 +19,7 @@ import numpy as np
 
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
-from convex_contact.problem.row_numbers import rigid_row, rigid_slope
+from convex_contact.problem.row_numbers import controller_row, rigid_row, rigid_slope
 
 if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import WorldDynamics
@@ -134,7 +134,7 @@ class TendonActuator:
         if gain <= 0.0:
             impulse = period * _clamped(offset, self.force_range)
             return 0.0, 0.0, 1.0, 0.0, impulse, impulse
-        return 0.0, (offset - kp * here) / gain, 1.0 / (period * gain), 0.0, lower, upper
+        return *controller_row(period, here, kp, kd, 0.0, 0.0, offset, math.inf)[:4], lower, upper
 
     def slope(self, time: float, period: float) -> float:
         """Returns the derivative of v^ by the row's length [1/s] in the last step, see `JointMotion.slope`.

@@ -75,7 +75,8 @@ class ContactParameters:
     @property
     def mean_square(self) -> np.ndarray:
         """m2: ||M||_F^2/2 for a tensor, 1 for isotropic friction, shape (nc,)."""
-        return 0.5 * (self.tensor**2).sum(axis=(1, 2)) + np.zeros(len(self.phi0))
+        M = self.tensor
+        return kernels.mean_square(M[:, 0, 0], M[:, 0, 1], M[:, 1, 1]) + np.zeros(len(self.phi0))
 
     @property
     def lagged_impulse(self) -> np.ndarray:

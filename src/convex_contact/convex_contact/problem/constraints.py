@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convex_contact.problem import checks
+from convex_contact.problem.row_law import row_impulse, spring_compliance
 from convex_contact.problem.row_numbers import NEAR_RIGID, NEAR_RIGID_STIFFNESS, controller_row
 
 #: fields of a row beside its Jacobian, in the order of compiled code
@@ -68,7 +69,7 @@ class Rows:
 def compliance(period: float, stiffness: float, relaxation_time: float | None) -> tuple[float, float]:
     """Returns R without the near-rigid limit, and dt + tau of v^ = -g0/(dt + tau), (b); tau = None stands for dt."""
     dt_plus_tau = period + (period if relaxation_time is None else relaxation_time)
-    return 1.0 / (period * stiffness * dt_plus_tau), dt_plus_tau
+    return spring_compliance(period, stiffness, dt_plus_tau), dt_plus_tau
 
 
 class Constraint(ABC):
@@ -395,21 +396,10 @@ class PDActuator(Constraint):
         return Rows(self.jacobian, *np.array(numbers).reshape(6, 1))
 
 
-def row_impulse(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Returns the impulses gamma of rows [N s], eq. (a)."""
-    return np.asarray(np.minimum(np.maximum((target - s) / R, lower), upper))
-
-
 def row_potential(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     """Returns the potentials l of rows [J]: R y gamma - R gamma^2/2 with y = (v^ - s)/R; R gamma^2/2 within bounds."""
     gamma = row_impulse(s, target, R, lower, upper)
     return np.asarray((target - s) * gamma - 0.5 * R * gamma * gamma)
-
-
-def row_hessian(s: np.ndarray, target: np.ndarray, R: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Returns d^2 l/ds^2 of rows [kg]: 1/R between the bounds, else 0."""
-    y = (target - s) / R
-    return np.where((y > lower) & (y < upper), 1.0 / R, 0.0)
 
 
 def checked_rows(constraint: Constraint, velocities: int, period: float) -> Rows:

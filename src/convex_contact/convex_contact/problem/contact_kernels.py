@@ -52,6 +52,7 @@ from convex_contact.problem.normal_law_kernels import FUNCTION as FUNCTION
 from convex_contact.problem.normal_law_kernels import HERTZ as HERTZ
 from convex_contact.problem.normal_law_kernels import LINEAR as LINEAR
 from convex_contact.problem.normal_law_kernels import normal_antiderivative, normal_force, normal_slope
+from convex_contact.problem.row_law import spring_compliance
 from haptic_files.moved_modules import renamed
 
 SAP, LAGGED, LAGGED_REGULARIZED, SIMILAR, SIMILAR_REGULARIZED, LAGGED_ELASTOPLASTIC = range(6)
@@ -126,6 +127,12 @@ class Response(NamedTuple):
     hnn: float
 
 
+@elementwise
+def mean_square(m11: Any, m12: Any, m22: Any) -> Any:
+    """Returns m2 = ||M||_F^2/2 of a friction tensor M; 1 for M = I."""
+    return 0.5 * (m11 * m11 + 2.0 * m12 * m12 + m22 * m22)
+
+
 #: regions of SAP's projection on the friction cone: inside it, on its surface, at its apex
 STICK, SLIDE, APART = range(3)
 
@@ -136,14 +143,14 @@ def prepare(law: ContactLaw, numbers: Regularisation, w: Any, p: np.ndarray, der
     dt, approximation = law.period, law.approximation
     k, s = p[i, STIFFNESS], p[i, COEFFICIENT]
     a, b, c = p[i, M11], p[i, M12], p[i, M22]
-    m2 = 0.5 * (a * a + 2.0 * b * b + c * c)
+    m2 = mean_square(a, b, c)
     derived[i, PHI0], derived[i, STIFFNESS], derived[i, DISSIPATION] = p[i, PHI0], k, p[i, DISSIPATION]
     derived[i, COEFFICIENT] = s
     derived[i, M11], derived[i, M12], derived[i, M22] = a, b, c
     derived[i, D_ISOTROPIC] = 1.0 if a == 1.0 and b == 0.0 and c == 1.0 else 0.0
     if approximation == SAP:
         dt_plus_tau = dt + p[i, RELAXATION_TIME]
-        Rn = larger(near_rigid_compliance(numbers.near_rigid, w), 1.0 / (dt * k * dt_plus_tau))
+        Rn = larger(near_rigid_compliance(numbers.near_rigid, w), spring_compliance(dt, k, dt_plus_tau))
         Rt = numbers.sigma * w * m2
         derived[i, D_EPS], derived[i, D_BOUND] = Rt, Rn
         derived[i, D_FIRST], derived[i, D_SECOND] = -p[i, PHI0] / dt_plus_tau, s * s * Rt / Rn

@@ -29,7 +29,14 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from convex_contact.problem import checks
-from convex_contact.problem.contact_kernels import M11, M12, M22, TANGENTIAL_DAMPING, TANGENTIAL_STIFFNESS
+from convex_contact.problem.contact_kernels import (
+    M11,
+    M12,
+    M22,
+    TANGENTIAL_DAMPING,
+    TANGENTIAL_STIFFNESS,
+    mean_square,
+)
 from convex_contact.problem.elementwise import elementwise
 from haptic_files.moved_modules import renamed
 
@@ -65,7 +72,7 @@ def find_elastic_displacement(p: np.ndarray, i: int, period: Any, e1: Any, e2: A
         g1, g2: impulse along t1, t2 [N s].
     """
     a, b, c = p[i, M11], p[i, M12], p[i, M22]
-    m2 = 0.5 * (a * a + 2.0 * b * b + c * c)
+    m2 = mean_square(a, b, c)
     x1, x2 = _divided(a, b, c, g1, g2)
     x1, x2 = _divided(a, b, c, x1, x2)
     k, damping = p[i, TANGENTIAL_STIFFNESS], p[i, TANGENTIAL_DAMPING]

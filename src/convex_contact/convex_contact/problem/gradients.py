@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from convex_contact.problem.approximations import Approximation
-from convex_contact.problem.constraints import row_hessian, row_impulse
 from convex_contact.problem.problem import ContactProblem
+from convex_contact.problem.row_law import row_hessian, row_impulse
 
 _STEP = 1e-100
 

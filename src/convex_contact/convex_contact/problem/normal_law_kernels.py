@@ -12,28 +12,15 @@ import math
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
 from convex_contact.problem.elementwise import elementwise
+from haptic_math.native_calls import call_double
 
 LINEAR, HERTZ, FUNCTION = range(3)
 #: indices of a user's functions in the addresses
 _FORCE, _BY_PHI, _BY_V, _ANTIDERIVATIVE = range(4)
-
-
-@intrinsic
-def _call(context, address, numbers):  # type: ignore[no-untyped-def]
-    """Calls the function of doubles at an address."""
-    count = len(numbers)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        double = ir.DoubleType()
-        pointer = builder.inttoptr(arguments[0], ir.FunctionType(double, [double] * count).as_pointer())
-        return builder.call(pointer, [builder.extract_value(arguments[1], i) for i in range(count)])
-
-    return types.float64(types.int64, types.UniTuple(types.float64, count)), generate
 
 
 def _user_force(addresses: np.ndarray, phi: Any, v: Any, k: Any, d: Any) -> Any:
@@ -44,13 +31,13 @@ def _user_force(addresses: np.ndarray, phi: Any, v: Any, k: Any, d: Any) -> Any:
 @overload(_user_force, jit_options={"error_model": "numpy", "forceinline": True, "_nrt": False})
 def _compiled_user_force(addresses, phi, v, k, d):  # type: ignore[no-untyped-def]
     def force(addresses, phi, v, k, d):  # type: ignore[no-untyped-def]
-        return _call(addresses[_FORCE], (phi, v, k, d))
+        return call_double(addresses[_FORCE], (phi, v, k, d))
 
     def continued(addresses, phi, v, k, d):  # type: ignore[no-untyped-def]
         p, u, s, c = phi.real, v.real, k.real, d.real
         by_phi, by_v, by_k, by_d = normal_derivatives(FUNCTION, addresses, p, u, s, c)
         change = by_phi * phi.imag + by_v * v.imag + by_k * k.imag + by_d * d.imag
-        return complex(_call(addresses[_FORCE], (p, u, s, c)), change)
+        return complex(call_double(addresses[_FORCE], (p, u, s, c)), change)
 
     return continued if isinstance(phi, types.Complex) else force
 
@@ -72,7 +59,8 @@ def normal_force(law: int, addresses: np.ndarray, phi: Any, v: Any, k: Any, d: A
 def normal_slope(law: int, addresses: np.ndarray, dt: float, phi: float, v: float, k: float, d: float) -> float:
     """Returns -n'(v) = -dt (dt df/dphi + df/dv) [kg]."""
     if law == FUNCTION:
-        return -dt * (dt * _call(addresses[_BY_PHI], (phi, v, k, d)) + _call(addresses[_BY_V], (phi, v, k, d)))
+        by_phi, by_v = call_double(addresses[_BY_PHI], (phi, v, k, d)), call_double(addresses[_BY_V], (phi, v, k, d))
+        return -dt * (dt * by_phi + by_v)
     part = 1.0 - d * v
     if phi >= 0.0 or part <= 0.0:
         return 0.0
@@ -89,11 +77,11 @@ def normal_derivatives(
     """Returns df_n/dphi [N/m], df_n/dv [N s/m], df_n/dk, df_n/dd; for a user's law dk, dd by central differences."""
     if law == FUNCTION:
         hk, hd = 1e-5 * abs(k), 1e-5 * max(abs(d), 1e-3)
-        by_k = _call(addresses[_FORCE], (phi, v, k + hk, d)) - _call(addresses[_FORCE], (phi, v, k - hk, d))
-        by_d = _call(addresses[_FORCE], (phi, v, k, d + hd)) - _call(addresses[_FORCE], (phi, v, k, d - hd))
+        by_k = call_double(addresses[_FORCE], (phi, v, k + hk, d)) - call_double(addresses[_FORCE], (phi, v, k - hk, d))
+        by_d = call_double(addresses[_FORCE], (phi, v, k, d + hd)) - call_double(addresses[_FORCE], (phi, v, k, d - hd))
         return (
-            _call(addresses[_BY_PHI], (phi, v, k, d)),
-            _call(addresses[_BY_V], (phi, v, k, d)),
+            call_double(addresses[_BY_PHI], (phi, v, k, d)),
+            call_double(addresses[_BY_V], (phi, v, k, d)),
             by_k / (2 * hk),
             by_d / (2 * hd),
         )
@@ -121,7 +109,7 @@ def normal_antiderivative(
     Hertz: with the overlap u = -(phi0 + dt v) and c = 1 + d phi0/dt is 1 - d v = c + d u/dt.
     """
     if law == FUNCTION:
-        return _call(addresses[_ANTIDERIVATIVE], (v, phi0, dt, k, d))
+        return call_double(addresses[_ANTIDERIVATIVE], (v, phi0, dt, k, d))
     x = min(v, breaking_velocity(phi0, dt, d))
     if law == HERTZ:
         u = max(-(phi0 + dt * x), 0.0)

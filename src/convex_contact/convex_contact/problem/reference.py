@@ -11,9 +11,10 @@ import numpy as np
 import scipy
 
 from convex_contact.problem.approximations import approximation_named
-from convex_contact.problem.constraints import row_hessian, row_impulse, row_potential
+from convex_contact.problem.constraints import row_potential
 from convex_contact.problem.errors import ConvergenceError
 from convex_contact.problem.problem import ContactProblem
+from convex_contact.problem.row_law import row_hessian, row_impulse
 
 
 class DenseProblem:

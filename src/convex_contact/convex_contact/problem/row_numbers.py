@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
+from convex_contact.problem.row_law import row_impulse, spring_compliance
+
 #: stiffness [N/m] above the near-rigid limit of any mass of interest, as in Drake
 NEAR_RIGID_STIFFNESS = 1e12
 #: beta of rigid constraints
@@ -33,7 +35,7 @@ def rigid_row(
 ) -> tuple[float, float, float, float, float, float]:
     """Returns the numbers of a row with the near-rigid limit that halves an error g = `value` in each step."""
     dt_plus_tau = period + period
-    R = 1.0 / (period * NEAR_RIGID_STIFFNESS * dt_plus_tau)
+    R = spring_compliance(period, NEAR_RIGID_STIFFNESS, dt_plus_tau)
     return bias, -value / dt_plus_tau, R, NEAR_RIGID, lower, math.inf
 
 
@@ -52,7 +54,7 @@ def write_speed_row(period: float, limit: float, sign: float, motor: np.ndarray,
     """
     V = min(limit, 1e100)  # inf would make NaN
     target, R, lower, upper = motor[1], motor[2], motor[4], motor[5]
-    bound = min(max((target - sign * V) / R, lower), upper)
+    bound = row_impulse(sign * V, target, R, lower, upper)
     _, _, rigid, beta, _, _ = rigid_row(period, 0.0, 0.0, 0.0)
     numbers[0], numbers[1], numbers[2], numbers[3], numbers[4] = 0.0, -V, rigid, beta, 0.0
     if sign > 0.0:

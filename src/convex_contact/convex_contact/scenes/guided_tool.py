@@ -21,6 +21,8 @@ from numpy.typing import ArrayLike
 
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint, HolonomicConstraint, Rows
+from convex_contact.problem.elastoplastic import update_elastic_displacement
+from convex_contact.problem.row_law import row_impulse
 from convex_contact.simulation.dynamics import WorldDynamics
 from convex_contact.simulation.simulator import Simulator
 
@@ -205,12 +207,12 @@ class GuidedWorld:
         """Computes the friction (3,) [N] against the velocity at the step's end, and updates the elongation."""
         T, p, rows = self.period, self.friction, self._rows
         J = rows.jacobian[:, self._linear]
-        impulse = np.clip((rows.target - J @ v) / rows.compliance, -rows.bound, rows.bound)
-        f = -(impulse @ J) / T
+        impulse = row_impulse(J @ v, rows.target, rows.compliance, -rows.bound, rows.bound)
+        on_tool = impulse @ J
         self._sticks = bool(abs(impulse[0]) < rows.bound)
-        pulled = p.damping * self._elongation + T * f
-        self._elongation = pulled / (p.stiffness * T + p.damping) if self._load > 0.0 else np.zeros(3)
-        return np.asarray(f)
+        e = update_elastic_displacement(p.stiffness, p.damping, T, self._elongation, on_tool)
+        self._elongation = np.asarray(e) if self._load > 0.0 else np.zeros(3)
+        return np.asarray(-on_tool / T)
 
     def _contact_force(self) -> np.ndarray:
         report = self.simulator.contacts

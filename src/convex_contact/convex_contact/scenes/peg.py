@@ -29,6 +29,7 @@ from convex_contact.model.world import Geometry, Pose, World
 from convex_contact.model.world_source import scene_world
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows, controller_row
+from convex_contact.problem.row_law import spring_compliance
 from convex_contact.scenes.finray import FinRay
 from convex_contact.simulation.dynamics import WorldDynamics
 
@@ -283,11 +284,10 @@ class _Follower:
         if s.tether:
             self._jacobian[8:, self._first_v : self._first_v + 9] = -J[:3]
             dt_plus_tau = dt + 0.05  # damped: relaxation of 50 ms
+            R = spring_compliance(dt, s.tether, dt_plus_tau)
             for k in range(3):
                 error = target.translation[k] - frame.translation[k]
-                numbers.append(
-                    (0.0, -error / dt_plus_tau, 1.0 / (dt * s.tether * dt_plus_tau), 0.0, -math.inf, math.inf)
-                )
+                numbers.append((0.0, -error / dt_plus_tau, R, 0.0, -math.inf, math.inf))
         return GivenRows(Rows(self._jacobian, *np.array(numbers).T))
 
     def _grip(self, d: WorldDynamics, hand: pin.SE3, speed: float) -> None:

@@ -40,9 +40,10 @@ from convex_contact.simulation.step_inputs import load, load_joint_rows
 from convex_contact.solver import newton
 from convex_contact.solver.borrowed import Borrowed, Record, RecordType, borrow
 from convex_contact.solver.solver import convergence_error
-from convex_contact.solver.stages import address_of, call
+from convex_contact.solver.stages import address_of
 from convex_contact.solver.workspace import inputs
 from haptic_files.moved_modules import renamed
+from haptic_math.native_calls import call_integer
 
 if TYPE_CHECKING:
     from convex_contact.simulation.body_joint_rows import BodyRows
@@ -60,7 +61,22 @@ class StepType(RecordType):
 
 
 class StepRecord(Record):
-    """Arguments that all steps with the same two lists of contacts share; one argument costs less than ten."""
+    """Arguments that all steps with the same two lists of contacts share; one argument costs less than ten.
+
+    Attributes:
+        world: arrays of the world.
+        first, second: lists of contacts, which the steps write in turn.
+        between: rows of joints between bodies; None: the world has no such joint.
+        joints: rows of joint laws and limits of trees; None: the world has no tree.
+        workspace: of the solver.
+        find_faces: address of the function that finds the faces of contact surfaces; 0: the world has none.
+        load_joint_rows, collect_contacts, load, solve_step: addresses of a step's large functions (`_stages`).
+        stiffness_t: tangential stiffness [N/m]; 0: that of the normal direction.
+        damping_t: tangential damping [N s/m].
+        elastoplastic: whether contacts have an elastic displacement.
+        speculative: whether contacts are found within the margins PREDICTED first, not ALL_PAIRS.
+        linear: whether rotations are moved by `bodies.rotate_quaternion_linearly`.
+    """
 
 
 structref.define_proxy(
@@ -257,17 +273,17 @@ def step_world(
             prepare_trees(w, period)
         rows = 0
         if x.load_joint_rows != 0:
-            rows = call(x.load_joint_rows, (w, x.between, joints, s, period, everything))
+            rows = call_integer(x.load_joint_rows, (w, x.between, joints, s, period, everything))
             if rows < 0:
                 return ROWS_FAILED
     margins = PREDICTED if x.speculative else ALL_PAIRS
     while True:
-        if call(x.collect_contacts, (w, c, old, x.find_faces, horizon, margins)) == 0:
+        if call_integer(x.collect_contacts, (w, c, old, x.find_faces, horizon, margins)) == 0:
             return NO_ROOM
         if x.elastoplastic:
             _transport_elastic(w, c, old, period)
-        call(x.load, (w, c, s, x.stiffness_t, x.damping_t, rows))
-        status = call(x.solve_step, (s,))
+        call_integer(x.load, (w, c, s, x.stiffness_t, x.damping_t, rows))
+        status = call_integer(x.solve_step, (s,))
         if status != newton.CONVERGED:
             return status
         b = borrow(s)

@@ -20,6 +20,7 @@ from convex_contact.simulation.joint_rows import JointRows
 from convex_contact.simulation.reports import (
     ContactReport,
     StepStatistics,
+    WorldAxesContacts,
     contact_report_arrays,
     solver_numbers,
     step_impulses,
@@ -72,14 +73,12 @@ class LastStep:
         return ContactReport(*contact_report_arrays(c.record, self._workspace))
 
     @property
-    def contacts_in_world_axes(self) -> tuple[np.ndarray, ...]:
-        """Arrays of the last step's contacts, see :func:`~convex_contact.simulation.reports.world_axes_arrays`."""
+    def contacts_in_world_axes(self) -> WorldAxesContacts:
+        """Contacts of the last step with the impulses in world axes."""
         if self._solved:
-            return tuple(step_world_axes_arrays(self.dynamics.contacts.record, self._workspace))
+            return step_world_axes_arrays(self.dynamics.contacts.record, self._workspace)
         r = self.contacts
-        return tuple(
-            world_axes_arrays(r.body, r.position, r.frame, r.signed_distance, r.impulse, r.slip_velocity, r.sticking)
-        )
+        return world_axes_arrays(r.body, r.position, r.frame, r.signed_distance, r.impulse, r.slip_velocity, r.sticking)
 
     def contacts_between(self, a: int | str, b: int | str) -> ContactReport:
         """Returns the contacts of two bodies; normals point from a into b, velocities and impulses are those of b."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -115,9 +115,48 @@ class ContactReport:
         return total
 
 
+class ContactReportArrays(NamedTuple):
+    """Arrays of a :class:`ContactReport`, for compiled code."""
+
+    body: np.ndarray
+    position: np.ndarray
+    frame: np.ndarray
+    signed_distance: np.ndarray
+    impulse: np.ndarray
+    slip_velocity: np.ndarray
+    normal_velocity: np.ndarray
+    sticking: np.ndarray
+    area: np.ndarray
+
+
+class WorldAxesContacts(NamedTuple):
+    """Contacts of a step with the impulses in world axes, n of them; on B, or of B against A.
+
+    Attributes:
+        body_a, body_b: numbers of the bodies (n,).
+        position: of the points (n, 3) [m].
+        normal: from A to B (n, 3).
+        signed_distance: (n,) [m].
+        normal_impulse: along the normal (n,) [N s].
+        tangential_impulse: (n, 3) [N s].
+        slip_velocity: (n, 3) [m/s].
+        sticking: (n,).
+    """
+
+    body_a: np.ndarray
+    body_b: np.ndarray
+    position: np.ndarray
+    normal: np.ndarray
+    signed_distance: np.ndarray
+    normal_impulse: np.ndarray
+    tangential_impulse: np.ndarray
+    slip_velocity: np.ndarray
+    sticking: np.ndarray
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def contact_report_arrays(c: ContactRecord, s: Any) -> Any:
-    """Returns the arrays of a :class:`ContactReport`."""
+def contact_report_arrays(c: ContactRecord, s: Any) -> ContactReportArrays:
+    """Returns the arrays of the last step's :class:`ContactReport`."""
     gamma, vc, derived, took_part, _ = outputs(s)
     law = law_of(s)
     n = c.count[0]
@@ -126,7 +165,7 @@ def contact_report_arrays(c: ContactRecord, s: Any) -> Any:
         for i in range(3):
             slip[k, i] = vc[k, 0] * c.frame[k, 0, i] + vc[k, 1] * c.frame[k, 1, i]
         sticking[k] = took_part[k] != 0 and _P.sticks(law, derived, k, vc[k, 0], vc[k, 1], vc[k, 2])
-    return (
+    return ContactReportArrays(
         c.body[:n].copy(), c.point[:n].copy(), c.frame[:n].copy(), c.phi0[:n].copy(), gamma[:n].copy(), slip,
         vc[:n, 2].copy(), sticking, c.area[:n].copy(),
     )  # fmt: skip
@@ -136,13 +175,8 @@ def contact_report_arrays(c: ContactRecord, s: Any) -> Any:
 def world_axes_arrays(
     body: np.ndarray, point: np.ndarray, frame: np.ndarray, distance: np.ndarray, impulse: np.ndarray,
     slip: np.ndarray, sticking: np.ndarray,
-) -> Any:  # fmt: skip
-    """Returns arrays of a :class:`ContactReport` with the impulses in world axes.
-
-    Returns:
-        Numbers of the bodies A and of the bodies B (n,), points (n, 3), normals (n, 3), signed distances (n,), impulses
-        along the normals (n,), tangential impulses (n, 3), slip velocities (n, 3), flags of sticking (n,).
-    """
+) -> WorldAxesContacts:  # fmt: skip
+    """Returns the contacts of a :class:`ContactReport` with the impulses in world axes."""
     n = len(distance)
     a, b = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
     normal, push, tangential = np.empty((n, 3)), np.empty(n), np.empty((n, 3))
@@ -151,14 +185,14 @@ def world_axes_arrays(
         for i in range(3):
             normal[k, i] = frame[k, 2, i]
             tangential[k, i] = 0.0 + impulse[k, 0] * frame[k, 0, i] + impulse[k, 1] * frame[k, 1, i]  # no zero is -0.0
-    return a, b, point, normal, distance, push, tangential, slip, sticking
+    return WorldAxesContacts(a, b, point, normal, distance, push, tangential, slip, sticking)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def step_world_axes_arrays(c: ContactRecord, s: Any) -> Any:
-    """Returns the arrays of `world_axes_arrays` for the last step."""
-    body, point, frame, distance, impulse, slip, _, sticking, _ = contact_report_arrays(c, s)
-    return world_axes_arrays(body, point, frame, distance, impulse, slip, sticking)
+def step_world_axes_arrays(c: ContactRecord, s: Any) -> WorldAxesContacts:
+    """Returns the contacts of the last step with the impulses in world axes."""
+    r = contact_report_arrays(c, s)
+    return world_axes_arrays(r.body, r.position, r.frame, r.signed_distance, r.impulse, r.slip_velocity, r.sticking)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

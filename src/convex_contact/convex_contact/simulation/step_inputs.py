@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -72,6 +72,16 @@ def _choose_rows(w: WorldRecord, joints: JointRowRecord, s: Any, period: float, 
     return choose_rows(w, joints, joints.motor, period, everything, chosen, first)
 
 
+class _Sizes(NamedTuple):
+    """Sizes of a step's arrays, as `workspace.reserve` takes them: trees, velocities, entries of A, contacts, of J."""
+
+    cliques: int
+    dofs: int
+    blocks: int
+    contacts: int
+    entries: int
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def load(w: WorldRecord, c: ContactRecord, s: Any, stiffness_t: float, damping_t: float, rows: int) -> int:
     """Writes the step, except the constraints' rows, into the solver's workspace; the guess is the last velocity.
@@ -86,14 +96,16 @@ def load(w: WorldRecord, c: ContactRecord, s: Any, stiffness_t: float, damping_t
     Returns:
         Number of rows, those of torsional friction included.
     """
-    trees, dofs, size, contacts, entries = _sizes(w, c)
+    found = _sizes(w, c)
     torsional, more = torsional_sizes(w, c)
     if torsional == 0:
-        reserve(s, trees, dofs, size, contacts, entries, rows, 0)
+        reserve(s, found.cliques, found.dofs, found.blocks, found.contacts, found.entries, rows, 0)
     else:
         given = inputs(s).rows
         start = given.start[rows] if rows else 0
-        reserve(s, trees, dofs, size, contacts, entries, rows + torsional, start + more)
+        reserve(
+            s, found.cliques, found.dofs, found.blocks, found.contacts, found.entries, rows + torsional, start + more
+        )
         if rows:
             _keep(given, inputs(s).rows, rows)
         write_torsional_rows(w, c, borrow(s), rows)
@@ -102,8 +114,8 @@ def load(w: WorldRecord, c: ContactRecord, s: Any, stiffness_t: float, damping_t
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def _sizes(w: WorldRecord, c: ContactRecord) -> tuple[int, int, int, int, int]:
-    """Returns the numbers of trees, velocities, entries of A, contacts, entries of J."""
+def _sizes(w: WorldRecord, c: ContactRecord) -> _Sizes:
+    """Returns the sizes of the step's arrays."""
     tree_v, trees, branches, lasts = w.tree_v, c.tree, branches_of(w), c.last
     nt, n = len(w.tree_kind), c.count[0]
     size, entries = 0, 0
@@ -114,7 +126,7 @@ def _sizes(w: WorldRecord, c: ContactRecord) -> tuple[int, int, int, int, int]:
             t = trees[i, side]
             if t >= 0:
                 entries += 3 * side_of(tree_v, branches, t, lasts[i, side]).columns
-    return nt, tree_v[nt], size, n, entries
+    return _Sizes(nt, tree_v[nt], size, n, entries)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)

@@ -203,18 +203,6 @@ def row_times(J: np.ndarray, j: int, x: np.ndarray, s: int, n: int) -> float:
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def three_rows_times(J: np.ndarray, j: int, x: np.ndarray, s: int, n: int) -> tuple[float, float, float]:
-    """Returns the three components of J x, for J (3, n) at offset j, x at s."""
-    us, un, a = _U(s), _U(n), _U(j)
-    b, c = a + un, a + _U(2) * un
-    t1 = t2 = t3 = 0.0
-    for k in range(un):
-        value = x[us + k]
-        t1, t2, t3 = t1 + J[a + k] * value, t2 + J[b + k] * value, t3 + J[c + k] * value
-    return t1, t2, t3
-
-
-@njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def add_row(J: np.ndarray, j: int, factor: float, x: np.ndarray, s: int, n: int) -> None:
     """Adds factor J^T to x, for one row J (n,) at offset j, x at s."""
     uj, us = _U(j), _U(s)

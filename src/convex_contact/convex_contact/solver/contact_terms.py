@@ -119,6 +119,11 @@ def _find_velocity(
     return v1, v2, vn
 
 
+@njit(inline="always")
+def mark_needed_masses(w: Any) -> None:
+    """Does nothing: whether contacts need inverse masses depends on the approximation (`needs_delassus_norm`)."""
+
+
 @njit(error_model="numpy", _nrt=False, cache=True)
 def prepare_terms(w: Any) -> None:
     """Computes velocities and derived numbers, finds contacts that are idle at v and at v*.
@@ -349,7 +354,7 @@ def project(w: Any, island: int) -> None:
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def start_directions(w: Any, island: int) -> None:
+def start_hessian(w: Any, island: int) -> None:
     """Sets the directions of friction of an island to those at v, so that H is the Hessian itself."""
     law, derived, vc, contact_order = law_of(w), w.derived, w.vc, w.contact_order
     for x in range(w.island_contacts[island], w.island_contacts[island + 1]):

@@ -34,7 +34,7 @@ import numpy as np
 from numba import njit
 
 from convex_contact.problem.contact_kernels import needs_delassus_norm
-from convex_contact.solver import contact_terms, row_terms, terms
+from convex_contact.solver import terms
 from convex_contact.solver.borrowed import borrow
 from convex_contact.solver.factorization import factorise, find_direction, solve_island
 from convex_contact.solver.island_states import (
@@ -105,7 +105,7 @@ def solve_step(w: Any) -> int:
             else:
                 _continue_in_stiffness(b, FINER_LEVEL_RATIO, FINER_LEVEL_TOLERANCE)
             continuations, first = continuations + 1, b.iterations
-        elif b.status != CONVERGED or not contact_terms.wake(b):
+        elif b.status != CONVERGED or not terms.wake(b):
             break
     _finish(b)
     return int(b.status)
@@ -157,7 +157,7 @@ def _iterate(w: Any, limit: int, guess: bool, near: float) -> bool:
         _evaluate(w, False)
         _check_convergence(w, False, guess)
         if near > 0.0 and w.active > 0 and _is_near(w, near):
-            near, woken = 0.0, contact_terms.wake(w)
+            near, woken = 0.0, terms.wake(w)
     w.iterations += iteration
     return woken
 
@@ -197,7 +197,7 @@ def _continue_in_stiffness(w: Any, ratio: float, tolerance: float) -> None:
         for island in range(islands):
             if wanted[island] != 0:
                 w.island_factor[island] = 0
-                softened += contact_terms.soften(w, island, level)
+                softened += terms.soften(w, island, level)
         guess = softened > 0  # a constant would have Numba compile all of the iteration again, for this constant
         if guess:
             _iterate(w, 2 * PATIENCE, guess, 0.0)
@@ -219,7 +219,7 @@ def _prepare(w: Any) -> None:
             A_v_star[s + k] = -A_v_star[s + k]
     for c in range(w.n):
         touched[c] = 0
-    row_terms.mark_near_rigid(w)
+    terms.mark_needed_masses(w)
     invert_masses(w, needs_delassus_norm(w.approximation))
     for c in range(w.n):
         touched[c] = 0
@@ -311,7 +311,7 @@ def _check_convergence(w: Any, first: bool, guess: bool) -> None:
         if not finished:
             active += 1
             if polishing[i] != 0 and polish:
-                contact_terms.start_directions(w, i)
+                terms.start_hessian(w, i)
             if polish or (not first and residual[i] > w.keep * last[i]):
                 factor[i] = 0
         last[i] = residual[i]
@@ -372,7 +372,7 @@ def factorise_at_solution(w: Any) -> None:
     _evaluate(b, True)
     state, factor = b.island_state, b.island_factor
     for i in range(b.islands):
-        contact_terms.start_directions(b, i)
+        terms.start_hessian(b, i)
         state[i], factor[i] = ACTIVE, 0
     factorise(b)
     for i in range(b.islands):

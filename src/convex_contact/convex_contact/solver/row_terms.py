@@ -19,6 +19,7 @@ from convex_contact.problem.contact_kernels import (
     ROW_UPPER,
 )
 from convex_contact.problem.near_rigid import near_rigid_compliance
+from convex_contact.problem.row_law import row_hessian, row_impulse
 from convex_contact.solver.blocks import add_outer, add_row, row_times
 from convex_contact.solver.delassus import row_delassus
 from convex_contact.solver.pattern import Couplings
@@ -51,7 +52,7 @@ def _jacobian_times(w: Any, i: int, v: np.ndarray) -> float:
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def mark_near_rigid(w: Any) -> None:
+def mark_needed_masses(w: Any) -> None:
     """Marks in `touched` the cliques whose inverse masses near-rigid rows need."""
     row_parameters, row_a, row_b, touched = w.row_parameters, w.row_a, w.row_b, w.touched
     for i in range(w.nr):
@@ -88,12 +89,11 @@ def couplings_of(w: Any) -> Couplings:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def update(w: Any, island: int) -> None:
     """Computes s and gamma of an island from v."""
-    v, row_order, row_s, row_parameters = w.v, w.row_order, w.row_s, w.row_parameters
+    v, row_order, row_s, p = w.v, w.row_order, w.row_s, w.row_parameters
     for x in range(w.island_rows[island], w.island_rows[island + 1]):
         i = row_order[x]
-        row_s[i] = row_parameters[i, ROW_BIAS] + _jacobian_times(w, i, v)
-        y = (row_parameters[i, ROW_TARGET] - row_s[i]) / w.row_compliance[i]
-        w.row_gamma[i] = min(max(y, row_parameters[i, ROW_LOWER]), row_parameters[i, ROW_UPPER])
+        row_s[i] = p[i, ROW_BIAS] + _jacobian_times(w, i, v)
+        w.row_gamma[i] = row_impulse(row_s[i], p[i, ROW_TARGET], w.row_compliance[i], p[i, ROW_LOWER], p[i, ROW_UPPER])
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -129,13 +129,12 @@ def add_hessian(w: Any, island: int) -> None:
     """Adds J^T G J of an island to the blocks of H."""
     diagonal_block, entry_block, position = w.diagonal_block, w.entry_block, w.position
     row_a, row_b, row_order, island_rows = w.row_a, w.row_b, w.row_order, w.island_rows
-    row_s, row_parameters, row_compliance, row_slot = w.row_s, w.row_parameters, w.row_compliance, w.row_slot
+    row_s, p, R, row_slot = w.row_s, w.row_parameters, w.row_compliance, w.row_slot
     for x in range(island_rows[island], island_rows[island + 1]):
         i = row_order[x]
-        y = (row_parameters[i, ROW_TARGET] - row_s[i]) / row_compliance[i]
-        if y <= row_parameters[i, ROW_LOWER] or y >= row_parameters[i, ROW_UPPER]:
+        g = row_hessian(row_s[i], p[i, ROW_TARGET], R[i], p[i, ROW_LOWER], p[i, ROW_UPPER])
+        if g == 0.0:
             continue
-        g = 1.0 / row_compliance[i]
         b = row_b[i]
         _add_block(w, diagonal_block[position[row_a[i]]], g, i, 0, 0)
         if b >= 0:
@@ -189,14 +188,15 @@ def project(w: Any, island: int) -> None:
 def subtract_slope(w: Any, island: int, alpha: float, curved: bool, f: float, h: float) -> tuple[float, float]:
     """Computes gamma at v + alpha dv; adds its parts of l'(alpha) to f and of l''(alpha) to h."""
     row_s, row_ds, row_gamma, row_order, island_rows = w.row_s, w.row_ds, w.row_gamma, w.row_order, w.island_rows
-    row_parameters, row_compliance = w.row_parameters, w.row_compliance
+    p, R = w.row_parameters, w.row_compliance
     for x in range(island_rows[island], island_rows[island + 1]):
         i = row_order[x]
-        y = (row_parameters[i, ROW_TARGET] - row_s[i] - alpha * row_ds[i]) / row_compliance[i]
-        if row_parameters[i, ROW_LOWER] < y < row_parameters[i, ROW_UPPER]:
-            h += row_ds[i] * row_ds[i] / row_compliance[i]
-        row_gamma[i] = min(max(y, row_parameters[i, ROW_LOWER]), row_parameters[i, ROW_UPPER])
-        f -= row_ds[i] * row_gamma[i]
+        change, target = alpha * row_ds[i], p[i, ROW_TARGET] - row_s[i]  # of the velocity; target relative to s
+        gamma = row_impulse(change, target, R[i], p[i, ROW_LOWER], p[i, ROW_UPPER])
+        if p[i, ROW_LOWER] < gamma < p[i, ROW_UPPER]:
+            h += row_ds[i] * row_ds[i] / R[i]
+        row_gamma[i] = gamma
+        f -= row_ds[i] * gamma
     return f, h
 
 
@@ -206,3 +206,20 @@ def advance(w: Any, island: int, alpha: float) -> None:
     row_s, row_ds, row_order, island_rows = w.row_s, w.row_ds, w.row_order, w.island_rows
     for x in range(island_rows[island], island_rows[island + 1]):
         row_s[row_order[x]] += alpha * row_ds[row_order[x]]
+
+
+@njit(inline="always")  # no compilation and linking of its own
+def wake(w: Any) -> bool:
+    """Returns False: no row is ever idle."""
+    return False
+
+
+@njit(inline="always")
+def soften(w: Any, island: int, level: float) -> int:
+    """Returns 0: rows are linear between their bounds, and keep their compliance."""
+    return 0
+
+
+@njit(inline="always")
+def start_hessian(w: Any, island: int) -> None:
+    """Does nothing: G of a row is always the Hessian."""

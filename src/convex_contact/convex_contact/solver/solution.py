@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from convex_contact.problem import checks
 from convex_contact.problem.approximations import Approximation
-from convex_contact.problem.constraints import row_impulse
 from convex_contact.problem.gradients import Sensitivity
 from convex_contact.problem.problem import ContactProblem
 from convex_contact.problem.reference import DenseProblem
+from convex_contact.problem.row_law import row_impulse
 
 
 class Solution:

@@ -6,7 +6,7 @@ A large function that is called by its address is compiled once, and only for wo
 that need it one compiles it; the others wait, and read it from Numba's cache.
 
 >>> address = address_of(solve, workspace)  # in Python
->>> status = call(address, (workspace,))  # in compiled code
+>>> status = call_integer(address, (workspace,))  # in compiled code
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from llvmlite import ir
 from numba import typeof, types
-from numba.extending import intrinsic
 
 _ADDRESSES: dict[tuple[Any, ...], int] = {}
 
@@ -32,7 +30,7 @@ def address_of(function: Any, *arguments: Any) -> int:
         *arguments: examples of its arguments.
 
     Returns:
-        Address for :func:`call`, valid as long as the process.
+        Address for :func:`call_integer`, valid as long as the process.
     """
     kinds = tuple(map(typeof, arguments))
     if (function, kinds) not in _ADDRESSES:
@@ -62,16 +60,3 @@ def one_process(function: Any) -> Iterator[None]:
         return
     with file:
         yield
-
-
-@intrinsic
-def call(typing_context: Any, address: Any, arguments: Any) -> Any:
-    """Calls the function at an address; the arguments have exactly the types for which it was compiled."""
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        kinds = [context.get_value_type(kind) for kind in signature.args[1]]
-        function = ir.FunctionType(context.get_value_type(types.int64), kinds).as_pointer()
-        elements = [builder.extract_value(values[1], k) for k in range(len(kinds))]
-        return builder.call(builder.inttoptr(values[0], function), elements)
-
-    return types.int64(address, arguments), generate

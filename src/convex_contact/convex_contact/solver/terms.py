@@ -5,6 +5,7 @@ A family is a module with the functions below for its own entries of the workspa
 are fields of `workspace`.
 
 ==================  ==================================================================================================
+mark_needed_masses  marks in `touched` the cliques whose inverse masses `prepare_terms` needs
 prepare_terms       derived numbers at the guess; marks the cliques of the family's entries
 couplings_of        entries of the family and the cliques that they couple, for `pattern`
 update              velocities and impulses from v
@@ -15,6 +16,9 @@ keep_branches       whether J^T G J of an island that is one tree has the zeros 
 project             J dv
 subtract_slope      impulses at v + alpha dv; slope and curvature of the cost along dv
 advance             velocities += alpha J dv
+wake                adds entries that were left out as idle and are not idle at v; whether there are any
+soften              limits the stiffness of an island's entries for a better guess; number of stiffer entries
+start_hessian       the next G is the Hessian itself, not that of a primal-dual step
 ==================  ==================================================================================================
 
 The functions of this module do the same for all families. Each one is combined from those of the families, two at a
@@ -101,6 +105,28 @@ def _count_both(first: Any, second: Any) -> Any:
     return count_both
 
 
+def _wake_both(first: Any, second: Any) -> Any:
+    """Returns `wake` of two families."""
+
+    @njit(inline="always")
+    def wake_both(w: Any) -> bool:
+        one = first(w)
+        other = second(w)
+        return one or other  # type: ignore[no-any-return]
+
+    return wake_both
+
+
+def _soften_both(first: Any, second: Any) -> Any:
+    """Returns `soften` of two families."""
+
+    @njit(inline="always")
+    def soften_both(w: Any, island: int, level: float) -> int:
+        return first(w, island, level) + second(w, island, level)  # type: ignore[no-any-return]
+
+    return soften_both
+
+
 def _append_both(first: Any, second: Any) -> Any:
     """Returns a function that appends the edges of two families."""
 
@@ -156,6 +182,8 @@ def _combine(name: str, two: Callable[[Any, Any], Any], one: Callable[[Any], Any
     return reduce(two, [one(getattr(family, name)) for family in families.FAMILIES])
 
 
+#: (w) marks in `touched` the cliques whose inverse masses the terms need
+mark_needed_masses = _combine("mark_needed_masses", _call_both)
 #: (w) prepares the terms
 prepare_terms = _combine("prepare_terms", _call_both)
 #: (w) returns the number of entries
@@ -183,3 +211,9 @@ project = _combine("project", _call_both_on_island)
 subtract_slope = _combine("subtract_slope", _subtract_both_slopes)
 #: (w, island, alpha) adds alpha J dv to the velocities
 advance = _combine("advance", _advance_both)
+#: (w) adds idle entries that are not idle at v; returns whether there are any
+wake = _combine("wake", _wake_both)
+#: (w, island, level) limits stiffnesses to level effective masses per dt^2; returns the number of stiffer entries
+soften = _combine("soften", _soften_both)
+#: (w, island) makes the next H the Hessian itself
+start_hessian = _combine("start_hessian", _call_both_on_island)

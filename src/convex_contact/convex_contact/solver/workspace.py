@@ -16,6 +16,7 @@ computed again only when a contact couples two cliques that the pattern does not
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from numba.experimental import structref
 
 from convex_contact.problem.contact_kernels import DERIVED, PARAMETERS, ROW_PARAMETERS
 from convex_contact.solver.borrowed import Field, Record, RecordType, borrow
+from convex_contact.solver.options import SolverOptions
 
 #: numbers have no shape
 INTEGERS = (
@@ -87,12 +89,12 @@ FLOAT_VECTORS = (
     Field("island_last", "(islands,)", "sqrt(J)", "residual before the last step"),
 )
 FLOAT_TABLES = (
-    Field("contact_parameters", "(nc, 16)", "", "input: columns of `contact_kernels` (PHI0, ...)"),
-    Field("derived", "(nc, 14)", "", "output: derived numbers, columns D_EPS, ..."),
+    Field("contact_parameters", f"(nc, {PARAMETERS})", "", "input: columns of `contact_kernels` (PHI0, ...)"),
+    Field("derived", f"(nc, {DERIVED})", "", "output: derived numbers, columns D_EPS, ..."),
     Field("gamma", "(nc, 3)", "N s", "output: impulses t1, t2, n"),
     Field("vc", "(nc, 3)", "m/s", "output: J v + b"),
     Field("dvc", "(nc, 3)", "m/s", "J dv"),
-    Field("row_parameters", "(nr, 6)", "", "input: columns ROW_BIAS, ... of `contact_kernels`"),
+    Field("row_parameters", f"(nr, {ROW_PARAMETERS})", "", "input: columns ROW_BIAS, ... of `contact_kernels`"),
 )
 INTEGER_VECTORS = (
     Field("dof_start", "(n + 1,)", "-", "input: first velocity of each clique"),
@@ -115,11 +117,10 @@ INTEGER_VECTORS = (
     Field("row_order", "(nr,)", "-", "rows island by island"),
     Field("order", "(n,)", "-", "clique at each position of the elimination"),
     Field("position", "(n,)", "-", "position of each clique"),
-    Field("entry_start", "(n + 1,)", "-", "like `block_cholesky.BlockPattern`, as are the next seven but factor_block"),
+    Field("entry_start", "(n + 1,)", "-", "like `block_cholesky.BlockPattern`, as are the next five"),
     Field("entry_column", "flat", "-", ""),
     Field("entry_block", "flat", "-", ""),
     Field("diagonal_block", "(n + 1,)", "-", ""),
-    Field("factor_block", "(n + 1,)", "-", "not used"),
     Field("update_start", "(n + 1,)", "-", ""),
     Field("update_block", "flat", "-", ""),
     Field("clique_island", "(n,)", "-", "island of each clique"),
@@ -173,14 +174,16 @@ structref.define_boxing(WorkspaceType, Workspace)
 
 WORKSPACE = WorkspaceType(_FIELDS)
 
+_RELATIVE_TOLERANCE, _ABSOLUTE_TOLERANCE, _MAX_ITERATIONS, _ = astuple(SolverOptions())
+
 
 @njit(cache=True)
 def new_workspace() -> Any:
-    """Returns an empty workspace with default tolerances."""
+    """Returns an empty workspace with the tolerances of `SolverOptions`, without polishing."""
     w = structref.new(WORKSPACE)
-    w.max_iterations = 1000
+    w.max_iterations = _MAX_ITERATIONS
     w.period, w.stiction_tolerance, w.sigma, w.near_rigid = 1e-3, 1e-4, 1e-3, 0.0
-    w.relative_tolerance, w.absolute_tolerance = 1e-5, 1e-14
+    w.relative_tolerance, w.absolute_tolerance = _RELATIVE_TOLERANCE, _ABSOLUTE_TOLERANCE
     w.keep, w.slope = 0.1, 1e-3
     w.addresses = np.zeros(4, dtype=np.int64)
     return w
@@ -259,7 +262,7 @@ def _grow(
         w.dof_start, w.A_start = _integers(w.dof_start, n1), _integers(w.A_start, n1)
         w.order, w.position = _integers(w.order, n1), _integers(w.position, n1)
         w.entry_start, w.diagonal_block = _integers(w.entry_start, n1), _integers(w.diagonal_block, n1)
-        w.factor_block, w.update_start = _integers(w.factor_block, n1), _integers(w.update_start, n1)
+        w.update_start = _integers(w.update_start, n1)
         w.clique_island, w.island_start = _integers(w.clique_island, n1), _integers(w.island_start, n1)
         w.island_contacts, w.island_rows = _integers(w.island_contacts, n1), _integers(w.island_rows, n1)
         w.island_state, w.island_factor = _integers(w.island_state, n1), _integers(w.island_factor, n1)

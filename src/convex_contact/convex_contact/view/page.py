@@ -27,6 +27,7 @@ from convex_contact.model.shapes import HalfSpace, Hull, Shape
 from convex_contact.problem import checks
 from convex_contact.simulation.simulator import Simulator
 from convex_contact.view.drawing import Color, SimulationDrawing
+from haptic_math.rotations import wxyz
 
 #: drawings per second of the clock, or of simulated time if that is faster
 FRAME_RATE = 30.0
@@ -38,11 +39,6 @@ _ARROW = (1.0, 2.2, 5.0)
 _REACH = 1.0
 #: position of the camera from the middle, over the scene's size
 _CAMERA = (0.65, -0.9, 0.5)
-
-
-def _wxyz(quaternion: np.ndarray) -> tuple[float, float, float, float]:
-    x, y, z, w = (float(value) for value in quaternion)
-    return w, x, y, z
 
 
 def _look(color: Color) -> dict[str, Any]:
@@ -60,7 +56,7 @@ class _PageCanvas:
     def _put(
         self, name: str, add: Callable[..., Any], position: np.ndarray, orientation: np.ndarray, **shape: Any
     ) -> None:
-        place = {"position": tuple(position.tolist()), "wxyz": _wxyz(orientation)}
+        place = {"position": tuple(position.tolist()), "wxyz": wxyz(orientation)}
         handle = self._handles.get(name)
         if handle is None:
             self._handles[name] = add(f"/world/{len(self._handles)}", **shape, **place)

@@ -25,6 +25,7 @@ from pydantic import Field
 from haptic_devices.device import DeviceParameters
 from haptic_devices.hands.operator import Hand, make_tremor
 from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
+from haptic_math.rotations import vector_entries
 
 _X, _Q, _V, _W = (columns.start for columns in (POSITION, QUATERNION, TWIST, WRENCH))
 
@@ -44,6 +45,9 @@ class SpatialHandParameters(DeviceParameters):
     tremor_high: float = Field(gt=0.0, le=50.0, description="highest tremor frequency [Hz]")
 
 
+_vector_entries = njit(cache=True)(vector_entries)
+
+
 @njit(cache=True)
 def rotation_error(wanted: np.ndarray, present: np.ndarray, vector: np.ndarray) -> None:
     """Writes the rotation vector (3,) [rad] from one orientation to another, of length pi or less.
@@ -60,9 +64,7 @@ def rotation_error(wanted: np.ndarray, present: np.ndarray, vector: np.ndarray) 
     vector[0] = b[3] * a[0] - a[3] * b[0] - a[1] * b[2] + a[2] * b[1]
     vector[1] = b[3] * a[1] - a[3] * b[1] - a[2] * b[0] + a[0] * b[2]
     vector[2] = b[3] * a[2] - a[3] * b[2] - a[0] * b[1] + a[1] * b[0]
-    sine = np.sqrt(vector[0] ** 2 + vector[1] ** 2 + vector[2] ** 2)
-    if sine > 0.0:
-        vector *= 2.0 * np.arctan2(sine, abs(w)) / sine * (1.0 if w >= 0.0 else -1.0)
+    vector[0], vector[1], vector[2] = _vector_entries(vector[0], vector[1], vector[2], w)
 
 
 @njit(cache=True)

@@ -1,5 +1,9 @@
 """Choice of the motion that a node's parameter `motion` names: one for the device, an installed one, or a CSV file.
 
+The suite's own motions are in the tables of the modules of this folder: `PLANAR_MOTIONS` for the devices in the plane,
+`SPATIAL_MOTIONS` for the Cobotic Hand Controller, `WALL_MOTIONS` for the TAU device. A motion in a new module with such
+a table is found without an entry elsewhere.
+
 A package adds a motion by an entry point of group `haptic_motions`: a function that takes the parameters of the
 device's node and returns a plan (`MotionPlan` for the devices in the plane, `SpatialPlan` for the others).
 
@@ -10,7 +14,10 @@ spline's velocity; forces are interpolated linearly; the tool does not rotate, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -19,6 +26,7 @@ import numpy as np
 import scipy
 
 from haptic_core.errors import ParameterError
+from haptic_devices import motions
 from haptic_devices.motions.planar import COLUMNS, MotionPlan, Phase, Plan
 from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
 
@@ -26,6 +34,22 @@ ENTRY_POINTS = "haptic_motions"
 
 #: columns of a plan with six degrees of freedom
 _SPATIAL_COLUMNS = GRIP + 1
+
+
+@cache
+def motions_of(table: str) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
+    """Collects the suite's own motions of a family of devices from the modules of this folder.
+
+    Args:
+        table: name of the table: PLANAR_MOTIONS, SPATIAL_MOTIONS or WALL_MOTIONS.
+
+    Returns:
+        Functions that make a plan from the parameters of the device's node, by name.
+    """
+    found: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
+    for module in pkgutil.iter_modules(motions.__path__, f"{motions.__name__}."):
+        found |= getattr(import_module(module.name), table, {})
+    return found
 
 
 def choose_plan(parameters: dict[str, Any], own: Sequence[str], make: Callable[[], Plan], *, spatial: bool) -> Any:

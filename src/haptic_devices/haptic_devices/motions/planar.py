@@ -7,11 +7,12 @@ friction force, as in region b of Fig. 20 (Kikuuwe et al.).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -21,9 +22,6 @@ from haptic_math.profiles import quintic
 
 if TYPE_CHECKING:
     from typing import Self
-
-#: values of the device node's parameter `motion` that are plans in the plane
-PLANAR_MOTIONS = ("paper", "paper_admittance", "to_and_fro", "letters", "strokes", "peg")
 
 STROKES_FILE = Path(__file__).parents[1] / "data" / "pen_strokes.npz"
 
@@ -354,12 +352,23 @@ def make_plan(
     rest_force: float,
 ) -> MotionPlan:
     """Makes the plan of one of `PLANAR_MOTIONS` with the arguments of a run."""
-    if motion == "to_and_fro":
-        return to_and_fro_plan(period)
-    if motion == "peg":
-        return peg_plan(period)
-    if motion in ("paper", "paper_admittance"):
-        plan = paper_plan if motion == "paper" else paper_admittance_plan
-        return plan(period, rest_duration=2 * rest_duration, rest_force=rest_force)
-    indices = letter_indices(letters) if motion == "letters" else list(strokes)
-    return stroke_plan(period, indices, rest_duration=rest_duration, rest_force=rest_force)
+    given = {"letters": letters, "strokes": strokes, "rest_duration": rest_duration, "rest_force": rest_force}
+    return PLANAR_MOTIONS[motion]({"period": period, **given})
+
+
+def _with_rests(plan: Callable[..., MotionPlan], given: Mapping[str, Any], **options: Any) -> MotionPlan:
+    rests = {name: given[name] for name in ("rest_duration", "rest_force")}
+    return plan(given["period"], **{**rests, **options})
+
+
+#: motions in the plane by name, as functions of the parameters of the device's node
+PLANAR_MOTIONS: dict[str, Callable[[Mapping[str, Any]], MotionPlan]] = {
+    "paper": lambda given: _with_rests(paper_plan, given, rest_duration=2 * given["rest_duration"]),
+    "paper_admittance": lambda given: _with_rests(
+        paper_admittance_plan, given, rest_duration=2 * given["rest_duration"]
+    ),
+    "to_and_fro": lambda given: to_and_fro_plan(given["period"]),
+    "letters": lambda given: _with_rests(stroke_plan, given, indices=letter_indices(given["letters"])),
+    "strokes": lambda given: _with_rests(stroke_plan, given, indices=list(given["strokes"])),
+    "peg": lambda given: peg_plan(given["period"]),
+}

@@ -19,8 +19,9 @@ All plans start at rest in the device's base frame and are continuous in pose an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -354,6 +355,11 @@ def push_and_release_plan(
     return plan.build()
 
 
+def of_period(plan: Callable[[float], SpatialPlan]) -> Callable[[Mapping[str, Any]], SpatialPlan]:
+    """Makes a function of the node's parameters from one of the sampling period [s]."""
+    return lambda given: plan(given["period"])
+
+
 _PLANS: dict[str, Callable[[float], SpatialPlan]] = {
     "parallel_parking": parallel_parking_plan,
     "steering": steering_plan,
@@ -361,8 +367,8 @@ _PLANS: dict[str, Callable[[float], SpatialPlan]] = {
     "guided_push": guided_push_plan,
     "push_and_release": push_and_release_plan,
 }
-#: values of the device node's parameter `motion` that have six degrees of freedom
-SPATIAL_MOTIONS = tuple(_PLANS)
+#: motions of the Cobotic Hand Controller by name, as functions of the parameters of the device's node
+SPATIAL_MOTIONS = {name: of_period(plan) for name, plan in _PLANS.items()}
 
 
 def make_spatial_plan(motion: str, period: float) -> SpatialPlan:

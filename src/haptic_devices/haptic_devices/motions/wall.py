@@ -30,7 +30,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from haptic_devices.motions.planar import PhaseBuilder
-from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
+from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan, of_period
 from haptic_math.profiles import quintic
 
 FORCE = slice(WRENCH.start, WRENCH.start + 3)
@@ -287,8 +287,8 @@ _PLANS: dict[str, Callable[[float], SpatialPlan]] = {
     "corner": corner_plan,
     "touch_world": touch_world_plan,
 }
-#: values of the device node's parameter `motion` for walls
-WALL_MOTIONS = tuple(_PLANS)
+#: motions of the TAU device by name, as functions of the parameters of the device's node
+WALL_MOTIONS = {name: of_period(plan) for name, plan in _PLANS.items()}
 
 
 def make_wall_plan(motion: str, period: float) -> SpatialPlan:

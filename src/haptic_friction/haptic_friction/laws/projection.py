@@ -11,12 +11,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
+from numba import njit
 from numba.cpython.unsafe.tuple import tuple_setitem
-from numba.extending import intrinsic
 
 from haptic_friction.vectors import Vector, along, axpy, divided, length, load, scaled, store, transformed
+from haptic_math.native_calls import call_double
 
 # codes of laws, below APPROXIMATE; an isotropic law has a branch in `magnitude` and one in `slope`
 #: g(s) = F + D s; coefficients F, D
@@ -38,17 +37,6 @@ ASYMMETRIC, BACKWARD_SHIFT = 16, 5
 
 #: Newton steps and bisections together; 60 bisections alone reach rounding
 _MOST_ITERATIONS = 100
-
-
-@intrinsic
-def _call(context, address, argument):  # type: ignore[no-untyped-def]
-    """Calls the double(double) function at an address."""
-
-    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        function_type = ir.FunctionType(ir.DoubleType(), [ir.DoubleType()])
-        return builder.call(builder.inttoptr(arguments[0], function_type.as_pointer()), [arguments[1]])
-
-    return types.float64(types.int64, types.float64), codegen
 
 
 @njit(forceinline=True, error_model="numpy")
@@ -109,7 +97,7 @@ def slope(code: int | None, coefficients: np.ndarray, element: int, speed: float
         rise = coefficients[element, 3 + n + j] - coefficients[element, 2 + n + j]
         return rise / (coefficients[element, 3 + j] - coefficients[element, 2 + j])
     if law == FUNCTION:
-        return _call(coefficients[element].view(np.int64)[2], speed)
+        return call_double(coefficients[element].view(np.int64)[2], (speed,))
     return math.nan  # a law without a branch here
 
 
@@ -130,7 +118,7 @@ def magnitude(code: int | None, coefficients: np.ndarray, element: int, speed: f
         rate = slope(code, coefficients, element, speed)
         return coefficients[element, 2 + n + j] + rate * (speed - coefficients[element, 2 + j])
     if law == FUNCTION:
-        return _call(coefficients[element].view(np.int64)[1], speed)
+        return call_double(coefficients[element].view(np.int64)[1], (speed,))
     return math.nan
 
 

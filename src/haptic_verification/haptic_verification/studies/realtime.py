@@ -24,7 +24,7 @@ from haptic_core.errors import HapticError
 from haptic_core.qos import tick_qos
 from haptic_experiments.report import Claim
 from haptic_experiments.study import Results, ResultTable, Study, StudyReport, Task
-from haptic_launch.experiments import experiment_names, load_experiment
+from haptic_launch.experiments import checked_names, experiment_names, load_experiment
 from haptic_msgs.msg import DeviceState
 from haptic_verification.faults import COMPOSED, StartedRun, words_of
 from haptic_verification.thread_watch import ThreadWatch
@@ -205,7 +205,7 @@ def round_trips(times: Mapping[str, Sequence[Sequence[int]]]) -> np.ndarray:
 def tasks(settings: RealtimeSettings) -> Mapping[str, Task]:
     """Creates a task for each experiment and each combination of settings."""
     found: dict[str, Task] = {}
-    for name in settings.experiments or experiment_names():
+    for name in checked_names(settings.experiments or experiment_names()):
         choices = (settings.layouts, settings.executors, settings.priorities, settings.pinning)
         for layout, executor, priority, pinning in itertools.product(*choices):
             task = RealtimeRun(

@@ -7,10 +7,10 @@ from tau_wall_control.simulation.push import (
     PushResult,
     PushSimulation,
     push_signal,
-    run_push,
     simulate_push,
     stiffest_push,
 )
+from tau_wall_control.simulation.push_loop import run_push
 
 __all__ = [
     "RAMP",

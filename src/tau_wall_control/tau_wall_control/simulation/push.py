@@ -1,4 +1,4 @@
-"""A push against a held pose, on the full nonlinear model, compiled (docs/tau.md, "Test signal")."""
+"""A push against a held pose, on the full nonlinear model (docs/tau.md, "Test signal")."""
 
 from __future__ import annotations
 
@@ -7,75 +7,18 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_files.moved_modules import renamed
 from tau_wall_control.checks import vector
-from tau_wall_control.control import laws
-from tau_wall_control.control.controller import WallController, joint_state
+from tau_wall_control.control.controller import WallController
 from tau_wall_control.device import kernels
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import SingularError, TauError, UnreachableError
+from tau_wall_control.simulation.push_loop import PushLaw, PushLoop, run_push
 
 #: pole of the velocity filter of the realistic loop [rad/s]
 VELOCITY_POLE = 2000.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def run_push(
-    chains: np.ndarray,
-    base: np.ndarray,
-    platform: np.ndarray,
-    state: np.ndarray,
-    mode: int,
-    known_delay: int,
-    period: float,
-    peak: float,
-    row: np.ndarray,
-    weight: np.ndarray,
-    reference: np.ndarray,
-    force: np.ndarray,
-    direction: np.ndarray,
-    delay: int,
-    resolution: float,
-    smoothing: float,
-    resting: np.ndarray,
-    positions: np.ndarray,
-    torques: np.ndarray,
-) -> int:
-    """Simulates one run: writes positions (n, 3) and acting torques (n, 6); returns a code of `kernels`."""
-    work, memory = np.zeros((20, 6, 6)), np.zeros(laws.MEMORY)
-    q, H, R = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((3, 3))
-    theta, rate, seen, wrench = np.empty(6), np.empty(6), np.empty(6), np.zeros(6)
-    before, smooth = np.empty(6), np.zeros(6)
-    line = np.empty((delay + 1, 6))
-    for k in range(delay + 1):
-        line[k] = resting
-    for k in range(force.shape[0]):
-        code = joint_state(chains, base, state, R, q, H, theta, rate)
-        if code != kernels.OK:
-            return code
-        for j in range(3):
-            positions[k, j] = state[j]
-            wrench[j] = force[k] * direction[j]
-        if resolution > 0.0:
-            for j in range(6):
-                seen[j] = round(theta[j] / resolution) * resolution
-                if k == 0:
-                    before[j] = seen[j]
-                smooth[j] = smoothing * smooth[j] + (1.0 - smoothing) * (seen[j] - before[j]) / period
-                before[j] = seen[j]
-            theta[:] = seen
-            rate[:] = smooth
-        laws.control(mode, known_delay, period, peak, row, weight, memory, reference, theta, rate, line[delay])
-        torques[k] = line[0]
-        code = kernels.integrate(chains, base, platform, state, line[0], wrench, period, work)
-        if code != kernels.OK:
-            return code
-        for m in range(delay):
-            line[m] = line[m + 1]
-    return kernels.OK
 
 
 class PoseController(Protocol):
@@ -253,17 +196,10 @@ class PushSimulation:
             run_push(
                 *self.plant.arrays,
                 np.concatenate([self.point, [0.0, 0.0, 0.0, 1.0], np.zeros(6)]),
-                controller.mode,
-                controller.delay,
-                controller.period,
-                self._peak,
-                *self._prepared,
+                PushLaw(controller.mode, controller.delay, controller.period, self._peak, *self._prepared),
+                PushLoop(self.delay, self._resolution, self._smoothing, self._resting),
                 push,
                 self.direction,
-                self.delay,
-                self._resolution,
-                self._smoothing,
-                self._resting,
                 position,
                 torque,
             )

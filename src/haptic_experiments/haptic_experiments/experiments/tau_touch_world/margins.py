@@ -9,7 +9,7 @@ from typing import Any
 
 from convex_contact.problem.errors import ConvergenceError
 from haptic_devices.device import DeviceError
-from haptic_experiments.kit.touch_process import Touch, TouchScene
+from haptic_experiments.experiments.tau_touch_world.references import Touch, TouchScene
 from haptic_launch.launch_nodes import LaunchedNode
 from tau_wall_control import TauError
 from tau_wall_control.control.controller import WallController

@@ -1,7 +1,7 @@
 """Report of the guided tool: constraint, contact and friction node on an admittance display.
 
 The run is compared with a single-process reference of the same physics: the same display and hand, the tool and the
-bodies that it pushes in one convex problem (`kit.guided_world`), without delay. It is also compared with the in-process
+bodies that it pushes in one convex problem (`reference`), without delay. It is also compared with the in-process
 graph of the three nodes; the difference of that graph from the run is the effect of the messages.
 """
 
@@ -16,15 +16,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
-from haptic_experiments.kit import guided_run
+from haptic_experiments.experiments.cobot_guided_tool import pushing
+from haptic_experiments.experiments.cobot_guided_tool.pushing import (
+    FIRST_PUSH,
+    Difference,
+    Energies,
+    GuidedRun,
+    Pushing,
+    Tool,
+)
+from haptic_experiments.experiments.cobot_guided_tool.split_limit import BODY_MASS, NEAR, SplitLimit, limits
 from haptic_experiments.kit.composed import ComposedNumbers, GraphPanel, SplitAndImplicit, latency_metrics, variation
 from haptic_experiments.kit.display import mechanism_of
 from haptic_experiments.kit.figures import Curve, Panel, shade
-from haptic_experiments.kit.guided_run import FIRST_PUSH, Difference, Energies, GuidedRun, Pushing, Tool
 from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report, key
 from haptic_experiments.kit.signals import largest, path_length
-from haptic_experiments.kit.split_limit import BODY_MASS, NEAR, SplitLimit, limits
 
 #: fraction by which friction over the guide's force may differ from the coefficient where it slides: rounding
 COEFFICIENT = 1e-9
@@ -70,23 +77,23 @@ def analyse(bags: dict[str, Bag]) -> Report:
     study = kept(limits, period)
     for name, bag in bags.items():
         run = GuidedRun.from_bag(bag)
-        one_step, nodes = kept(guided_run.implicit, bag, len(run.time)), kept(guided_run.split, bag, len(run.time))
-        pressing, did = guided_run.rest(run), run.did
+        one_step, nodes = kept(pushing.implicit, bag, len(run.time)), kept(pushing.split, bag, len(run.time))
+        pressing, did = pushing.rest(run), run.did
         numbers[name] = RunNumbers(
             ticks=len(run.time),
             missed_ticks=run.missed,
             residual=largest(run.residual),
             surface=(float(did.surface.min()), float(did.surface.max())),
             largest_contact=float(np.linalg.norm(did.contact, axis=1).max()),
-            coefficient=guided_run.coefficients(run),
+            coefficient=pushing.coefficients(run),
             path_length=dict(zip(run.names, path_length(did.bodies).tolist(), strict=True)),
-            energy=guided_run.energies(did, late=1),
-            energy_implicit=guided_run.energies(one_step, late=0),
+            energy=pushing.energies(did, late=1),
+            energy_implicit=pushing.energies(one_step, late=0),
             kinetic_energy=float(run.kinetic_energy.max()),
-            chatter=guided_run.chatter(did, pressing),
-            chatter_implicit=guided_run.chatter(one_step, pressing),
-            against_split=guided_run.difference(did, nodes),
-            against_implicit=guided_run.difference(did, one_step),
+            chatter=pushing.chatter(did, pressing),
+            chatter_implicit=pushing.chatter(one_step, pressing),
+            against_split=pushing.difference(did, nodes),
+            against_implicit=pushing.difference(did, one_step),
             latency_p50_p99=latency_metrics(bag),
             step_time=SplitAndImplicit(nodes.step_time, one_step.step_time),
         )
@@ -96,7 +103,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
     ticks = min(round(FIRST_PUSH / period), len(run.time))
     mass = mechanism_of(first.parameters("constraints")).parameters["mass"]
     own = Tool(mass, variation(run.did.contact[:ticks]), variation(one_step.contact[:ticks]))
-    tools = [own, *kept(guided_run.lighter, first, ticks)]
+    tools = [own, *kept(pushing.lighter, first, ticks)]
     _study_claims(claims, study, tools)
     parameters = {source: first.parameters(source) for source in ("constraints", "contact", "friction")}
     found = {"runs": numbers, "limits": study, "lighter": tools}
@@ -127,7 +134,7 @@ def _claims(claims: Claims, name: str, run: GuidedRun, n: RunNumbers, bag: Bag) 
         CHATTER,
         "N",
         about=f"they vary from tick to tick in one implicit step by {n.chatter_implicit:.4f} N, here by",
-        unless="" if guided_run.rest(run).any() else "the tool did not rest",
+        unless="" if pushing.rest(run).any() else "the tool did not rest",
     )
     apart = {"reference [µm]": (1e6 * one_step.motion, 1e6 * APART)}
     for body, end in zip(run.names, one_step.bodies_end, strict=True):

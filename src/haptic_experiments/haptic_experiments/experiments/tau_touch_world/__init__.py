@@ -1,6 +1,6 @@
 """Report of the TAU's tip among bodies: three nodes, a single-process reference and an implicit step.
 
-`kit.touch_process` computes the references. Rows are ticks; forces act from a row's time on for one period.
+`references` computes the references. Rows are ticks; forces act from a row's time on for one period.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
 from haptic_experiments import graph
+from haptic_experiments.experiments.tau_touch_world.margins import MASSES, Margins, lightest
+from haptic_experiments.experiments.tau_touch_world.measures import LASTING, Limits, Numbers, Pushed, measure
+from haptic_experiments.experiments.tau_touch_world.references import Touch, TouchScene
+from haptic_experiments.experiments.tau_touch_world.run import VIBRATION, TouchRun
 from haptic_experiments.kit.composed import GraphPanel, composed_report
 from haptic_experiments.kit.figures import DASHED, Curve, Panel, panels
 from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
-from haptic_experiments.kit.touch_margins import MASSES, Margins, lightest
-from haptic_experiments.kit.touch_numbers import LASTING, Limits, Numbers, Pushed, measure
-from haptic_experiments.kit.touch_process import Touch, TouchScene
-from haptic_experiments.kit.touch_run import VIBRATION, TouchRun
 from haptic_math.spectra import spectrum_without_trend
 
 SHARE = 0.05  #: largest relative difference of displacement and dissipation from the reference

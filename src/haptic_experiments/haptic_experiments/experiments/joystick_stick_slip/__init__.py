@@ -1,7 +1,7 @@
 """Report of two frictional contacts as a network of nodes on the joystick (Fig. 10 of Kikuuwe et al.).
 
-The run is compared with computations without nodes (`haptic_experiments.kit.stick_slip`); the cost of the tick of delay
-is measured with lighter slabs and with stiffer contacts.
+The run is compared with computations without nodes (`slabs`); the cost of the tick of delay is measured with lighter
+slabs and with stiffer contacts.
 """
 
 from __future__ import annotations
@@ -15,12 +15,21 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
-from haptic_experiments.kit import composed, stick_slip
+from haptic_experiments.experiments.joystick_stick_slip.slabs import (
+    NAMES,
+    PAPER,
+    Margins,
+    Scene,
+    energy,
+    margins,
+    of_bag,
+    true_velocity,
+)
+from haptic_experiments.kit import composed
 from haptic_experiments.kit.composed import ComposedNumbers, GraphPanel, RunAndImplicit, SplitAndImplicit
 from haptic_experiments.kit.figures import Curve, Panel, make_room, mark, panels, shade_true
 from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.signals import largest, phases, rms
-from haptic_experiments.kit.stick_slip import NAMES, PAPER, Margins, Scene
 from haptic_friction import ContactNetwork, ImplicitNetwork
 from haptic_friction.reference.networks import EnergyBalance, stuck_radius
 from haptic_friction.reference.slab_chain import LIGHTEST, SlabMotion
@@ -119,13 +128,13 @@ def analyse(bags: dict[str, Bag]) -> Report:
     runs: dict[str, tuple[Scene, SlabMotion, SlabMotion]] = {}
     for name, bag in bags.items():
         scene, home = Scene.of(bag)
-        run = stick_slip.of_bag(bag, home)
+        run = of_bag(bag, home)
         implicit = scene.together(ImplicitNetwork, len(run.tool), delay=scene.delay)
         numbers[name] = measure(bag, scene, run, implicit)
         runs[name] = (scene, run, implicit)
         _claim_run(claims, name, numbers[name])
     first = next(iter(bags.values()))
-    margin = stick_slip.margins(first, next(iter(runs.values()))[0])
+    margin = margins(first, next(iter(runs.values()))[0])
     _claim_margins(claims, margin)
     parameters = {source: first.parameters(source) for source in ("contact", *NAMES)}
     found = {"runs": numbers, "margins": margin}
@@ -137,7 +146,7 @@ def measure(bag: Bag, scene: Scene, run: SlabMotion, implicit: SlabMotion) -> Ru
     T, device = scene.period, bag.topics["/joystick/device_state"]
     complete = len(run.tool) == len(device["tick"])
     split = scene.together(ContactNetwork, len(run.tool), delay=scene.delay)
-    true = stick_slip.true_velocity(bag)[: len(run.tool)]
+    true = true_velocity(bag)[: len(run.tool)]
     rest = round(REST / T)
     counted = {
         "run": run,
@@ -161,8 +170,8 @@ def measure(bag: Bag, scene: Scene, run: SlabMotion, implicit: SlabMotion) -> Ru
         transitions={name: transitions(one, T) for name, one in counted.items()},
         stick_share=run.sticking.mean(axis=0).tolist(),
         rest_change=RunAndImplicit(*changes),
-        energy=stick_slip.energy(run, scene),
-        energy_implicit=stick_slip.energy(implicit, scene),
+        energy=energy(run, scene),
+        energy_implicit=energy(implicit, scene),
         latency_p50_p99=composed.latency_metrics(bag),
         step_time=SplitAndImplicit(split.step_time, implicit.step_time),
     )

@@ -15,16 +15,7 @@ from matplotlib.figure import Figure
 
 from convex_contact.scenes.tooth import APART_X, APART_Y, CuspTap, InGroove, groove_height
 from haptic_bags.bags import Bag
-from haptic_experiments.kit.composed import (
-    ComposedNumbers,
-    GraphPanel,
-    SplitAndImplicit,
-    composed_report,
-    latency_metrics,
-)
-from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.kept import kept
-from haptic_experiments.kit.probing import (
+from haptic_experiments.experiments.dental_probe.probing import (
     Difference,
     Probing,
     difference,
@@ -39,6 +30,15 @@ from haptic_experiments.kit.probing import (
     taps,
     until_rest,
 )
+from haptic_experiments.kit.composed import (
+    ComposedNumbers,
+    GraphPanel,
+    SplitAndImplicit,
+    composed_report,
+    latency_metrics,
+)
+from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.kept import kept
 from haptic_experiments.kit.results import Claims, Report
 from haptic_experiments.kit.wall_friction import WallFriction, stability_claim
 

@@ -11,11 +11,11 @@ from matplotlib.patheffects import withStroke
 
 from haptic_bags.bags import Bag
 from haptic_devices.five_bar.friction_analysis import coulomb_forces
-from haptic_experiments.kit import manipulator
+from haptic_experiments.experiments.friction_admittance import manipulator
+from haptic_experiments.experiments.friction_admittance.case import COMPENSATIONS, Case, RunNumbers
+from haptic_experiments.experiments.friction_admittance.grip import Stability, claim_mass, draw_map, stability
+from haptic_experiments.experiments.friction_admittance.manipulator import Run
 from haptic_experiments.kit.figures import legend_or_note, make_room
-from haptic_experiments.kit.grip import Stability, claim_mass, draw_map, stability
-from haptic_experiments.kit.manipulator import Run
-from haptic_experiments.kit.manipulator_case import COMPENSATIONS, Case, RunNumbers
 from haptic_experiments.kit.planar import draw_path, draw_position_and_force, joint_legend, reported_parameters
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 from haptic_experiments.kit.signals import worst

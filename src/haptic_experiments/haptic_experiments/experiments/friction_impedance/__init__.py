@@ -11,9 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
-from haptic_experiments.kit import joystick_run, planar
+from haptic_experiments.experiments.friction_impedance import joystick
+from haptic_experiments.experiments.friction_impedance.joystick import Identified, Rest, Run
+from haptic_experiments.kit import planar
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.joystick_run import Identified, Rest, Run
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 from haptic_friction.factory import breakaway_force, kinetic_force
 from haptic_friction.reference.opposition import Sliding
@@ -59,9 +60,9 @@ def analyse(bags: dict[str, Bag]) -> Report:
             command_delay_ticks=bag.parameters("device")["command_delay_ticks"],
             mode=bag.parameters("device")["mode"],
             ticks=len(run.time),
-            sliding=joystick_run.opposition(run, yield_distance, count, joystick_run.measurement_delay(bag)),
-            rests=joystick_run.rest_drifts(run),
-            identification={velocity: joystick_run.identification(bag, velocity) for velocity in ("measured", "true")},
+            sliding=joystick.opposition(run, yield_distance, count, joystick.measurement_delay(bag)),
+            rests=joystick.rest_drifts(run),
+            identification={velocity: joystick.identification(bag, velocity) for velocity in ("measured", "true")},
         )
     numbers = {"encoder_count_at_tip": count, "force_of_one_count": count_force, "runs": found}
     claims = _claims(list(found.values()), friction, count, count_force)
@@ -120,7 +121,7 @@ def _claim_chatter(claims: Claims, result: RunNumbers, count_force: float) -> No
     flips = result.sliding.sign_flips_per_second if result.sliding else 0.0
     claims.say(
         f"The force does not chatter; {result.delay}.",
-        f"RMS above {joystick_run.CHATTER_FREQUENCY:g} Hz at rest {chatter:.3f} N (limit: {count_force:.3f} N, which "
+        f"RMS above {joystick.CHATTER_FREQUENCY:g} Hz at rest {chatter:.3f} N (limit: {count_force:.3f} N, which "
         f"one encoder count makes); sign flips of the force along the motion while sliding: {flips:.2f} per second "
         "(limit 1)",
         chatter < count_force and flips < 1.0,
@@ -156,12 +157,12 @@ def _claim_true(claims: Claims, result: RunNumbers, bag: Bag) -> None:
     bias["viscosity"] = _BIAS * known.get("force", 0.0) / _TYPICAL_SPEED
     bias["damping"] = _DELAY_BIAS * bag.parameters("friction")["period"] * known["stiffness"]
     outside = [
-        f"{joystick_run.SYMBOLS.get(n, n)} by {found.estimates[n].value - known[n]:+.2g} {found.estimates[n].unit}"
+        f"{joystick.SYMBOLS.get(n, n)} by {found.estimates[n].value - known[n]:+.2g} {found.estimates[n].unit}"
         for n in found.outside
     ]
     claims.say(
         text,
-        f"{words}; B less K times {1e3 * joystick_run.measurement_delay(bag):.2f} ms is {known['damping']:.2f} N s/m; "
+        f"{words}; B less K times {1e3 * joystick.measurement_delay(bag):.2f} ms is {known['damping']:.2f} N s/m; "
         f"the encoder leaves {found.residual_rms:.3f} N RMS; outside the intervals: {', '.join(outside) or 'nothing'} "
         f"(as a bias {100 * _BIAS:g} % of the force and of K, and {_DELAY_BIAS:g} T of delay are allowed, "
         f"{AFTER_DATA})",

@@ -17,8 +17,8 @@ from haptic_bags.bags import Bag
 from haptic_bags.ticks import Ticks
 from haptic_devices.device import DeviceError
 from haptic_experiments import graph
+from haptic_experiments.experiments.cobot_guided_tool.reference import GuidedStep, RunAwayError
 from haptic_experiments.kit.composed import variation
-from haptic_experiments.kit.guided_world import GuidedStep, RunAwayError
 from haptic_experiments.kit.phases import PhasedRun, phased
 from haptic_files import with_entries
 

@@ -10,9 +10,9 @@ import numpy as np
 from convex_contact.haptics.settings import ToolPlace
 from haptic_bags.bags import Bag
 from haptic_bags.ticks import Ticks
+from haptic_experiments.experiments.tau_touch_world.references import TOPICS, Touch, pressed_planes
 from haptic_experiments.kit.composed import variation
 from haptic_experiments.kit.phases import PhasedRun, phased
-from haptic_experiments.kit.touch_process import TOPICS, Touch, pressed_planes
 from haptic_files.moved_modules import renamed
 from haptic_math.spectra import spectrum_without_trend
 

@@ -10,9 +10,9 @@ import numpy as np
 from haptic_bags.bags import Bag
 from haptic_devices.five_bar import FiveBar, force_analysis
 from haptic_devices.hands.operator import HandParameters
-from haptic_experiments.kit import manipulator
-from haptic_experiments.kit.grip import GripSettings
-from haptic_experiments.kit.manipulator import Motion, Run
+from haptic_experiments.experiments.friction_admittance import manipulator
+from haptic_experiments.experiments.friction_admittance.grip import GripSettings
+from haptic_experiments.experiments.friction_admittance.manipulator import Motion, Run
 from haptic_experiments.kit.planar import delay_words
 from haptic_experiments.kit.results import OPTIONAL
 from haptic_friction.factory import make_law

@@ -9,13 +9,9 @@ import numpy as np
 
 from haptic_bags.bags import Bag
 from haptic_experiments import graph
-from haptic_experiments.kit.composed import ComposedNumbers, RunAndImplicit, SplitAndImplicit, latency_metrics
-from haptic_experiments.kit.kept import kept
-from haptic_experiments.kit.results import HIDDEN, MERGED, key
-from haptic_experiments.kit.signals import path_length
-from haptic_experiments.kit.touch_margins import Margins, margins
-from haptic_experiments.kit.touch_process import REFERENCE_STIFFNESS, Touch, TouchScene
-from haptic_experiments.kit.touch_run import (
+from haptic_experiments.experiments.tau_touch_world.margins import Margins, margins
+from haptic_experiments.experiments.tau_touch_world.references import REFERENCE_STIFFNESS, Touch, TouchScene
+from haptic_experiments.experiments.tau_touch_world.run import (
     Difference,
     TouchRun,
     Vibration,
@@ -24,6 +20,10 @@ from haptic_experiments.kit.touch_run import (
     transitions,
     vibration,
 )
+from haptic_experiments.kit.composed import ComposedNumbers, RunAndImplicit, SplitAndImplicit, latency_metrics
+from haptic_experiments.kit.kept import kept
+from haptic_experiments.kit.results import HIDDEN, MERGED, key
+from haptic_experiments.kit.signals import path_length
 
 LASTING = 0.025  #: shortest state of sticking or sliding that counts, half a period of 20 Hz [s]
 ON_THE_BOX = ("press the box", "lean", "drag", "stay")  #: phases in which the tool presses on the box

@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from haptic_bags.bags import Bag
+from haptic_experiments.experiments.friction_drift.measures import ModelNumbers, RunNumbers, costs, measure, position
 from haptic_experiments.kit.comparison import ScriptedRun
-from haptic_experiments.kit.drift import ModelNumbers, RunNumbers, costs, measure, position
 from haptic_experiments.kit.figures import legend_or_note
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report, Verdict
 from haptic_friction.reference.drift import FLIP_RATIO, ROUGHNESS_RATIO
