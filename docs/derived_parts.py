@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from scene_tables import SCENE_TABLES, table
+
 from haptic_devices.motions import spatial, wall
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import load_launch_file
@@ -36,11 +38,6 @@ def _nodes(name: str) -> list[LaunchedNode]:
     return launched_nodes(load_launch_file(load_experiment(name).launch_file))
 
 
-def _table(*rows: tuple[str, ...]) -> str:
-    head, *body = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([head, f"| {' | '.join(['---'] * len(rows[0]))} |", *body])
-
-
 def experiments_of_devices() -> str:
     """Makes the table of the simulated devices with their experiments."""
     found: dict[str, list[str]] = {device: [] for device in DEVICES}
@@ -54,7 +51,7 @@ def experiments_of_devices() -> str:
     if unknown := found.keys() - {*DEVICES, "scripted"}:
         raise ValueError(f"device: expected one of {', '.join(DEVICES)}, scripted, got {min(unknown)}")
     head = ("simulated device", "experiments", "replaced by a driver (`device:=`)")
-    return _table(head, *rows, ("none: a script or world alone", "all others", "no"))
+    return table(head, *rows, ("none: a script or world alone", "all others", "no"))
 
 
 def delayed_edges() -> str:
@@ -75,7 +72,7 @@ def delayed_edges() -> str:
         words = [kind if n == 1 else f"{n} of {kind}" for kind, n in Counter(kinds.values()).items()]
         page = f"[page](../config/{name}/page.md)" if (ROOT / "config" / name / "page.md").exists() else ""
         rows.append((f"`{name}`", ", ".join(words), cut or "none", page or "[experiments.md](experiments.md)"))
-    return _table(("experiment", "nodes", "the delayed edges", "its page"), *rows)
+    return table(("experiment", "nodes", "the delayed edges", "its page"), *rows)
 
 
 def _motions(document: str, make: Callable[[str, float], Any]) -> str:
@@ -83,14 +80,15 @@ def _motions(document: str, make: Callable[[str, float], Any]) -> str:
     rows = []
     for name, text in re.findall(r"^- `(\w+)`: (.*?)(?=^- |^$|\Z)", document, re.MULTILINE | re.DOTALL):
         rows.append((f"`{name}`", f"{make(name, 1e-3).duration:.1f} s", " ".join(text.split()).replace("|", "\\|")))
-    return _table(("`motion`", "length", "motion of the hand"), *rows)
+    return table(("`motion`", "length", "motion of the hand"), *rows)
 
 
 TABLES: Mapping[str, tuple[str, Callable[[], str]]] = {
-    "experiments of devices": ("devices.md", experiments_of_devices),
-    "motions in space": ("devices.md", lambda: _motions(spatial.__doc__ or "", spatial.make_spatial_plan)),
-    "motions at walls": ("devices.md", lambda: _motions(wall.__doc__ or "", wall.make_wall_plan)),
-    "delayed edges": ("composition.md", delayed_edges),
+    "experiments of devices": ("docs/devices.md", experiments_of_devices),
+    "motions in space": ("docs/devices.md", lambda: _motions(spatial.__doc__ or "", spatial.make_spatial_plan)),
+    "motions at walls": ("docs/devices.md", lambda: _motions(wall.__doc__ or "", wall.make_wall_plan)),
+    "delayed edges": ("docs/composition.md", delayed_edges),
+    **{name: (f"config/{experiment}/page.md", make) for name, (experiment, make) in SCENE_TABLES.items()},
 }
 
 
@@ -139,12 +137,12 @@ def pages() -> dict[Path, str]:
     """
     found: dict[Path, str] = {}
     for name, (page, make) in TABLES.items():
-        path = DOCS / page
+        path = ROOT / page
         first, last = f"<!-- {name}: written by docs/write_results.py -->", f"<!-- end of {name} -->"
         before, start, rest = found.get(path, path.read_text()).partition(first)
         _, end, after = rest.partition(last)
         if not start or not end:
-            raise ValueError(f"docs/{page}: expected the lines {first} and {last}")
+            raise ValueError(f"{page}: expected the lines {first} and {last}")
         found[path] = f"{before}{first}\n{make()}\n{last}{after}"
     return found
 

@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
 
 import derived_parts
+import scene_tables
 
 METRICS = derived_parts.DOCS / "results" / "metrics"
 
@@ -31,7 +32,7 @@ def test_a_number_of_the_readme_that_was_not_measured_is_found(tmp_path: Path) -
 def test_a_page_without_the_place_of_its_table_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "page.md").write_text("# Page\n")
     monkeypatch.setattr(derived_parts, "TABLES", {"list": ("page.md", lambda: "| a |")})
-    monkeypatch.setattr(derived_parts, "DOCS", tmp_path)
+    monkeypatch.setattr(derived_parts, "ROOT", tmp_path)
     with pytest.raises(ValueError, match="expected the lines <!-- list: written by"):
         derived_parts.pages()
     first, last = "<!-- list: written by docs/write_results.py -->", "<!-- end of list -->"
@@ -46,3 +47,11 @@ def test_every_experiment_has_one_device_in_the_table() -> None:
     table = derived_parts.experiments_of_devices()
     assert "| `five_bar` | `friction_admittance` | no |" in table
     assert "`clutter`" not in table and table.count("`touch_clutter`") == 1
+
+
+def test_the_tables_of_a_page_follow_the_recorded_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = json.loads((METRICS / "cobot_guided_tool.json").read_text())
+    recorded["lighter"][0]["split"] = 0.774
+    (tmp_path / "cobot_guided_tool.json").write_text(json.dumps(recorded))
+    monkeypatch.setattr(scene_tables, "METRICS", tmp_path)
+    assert "nodes [N] | 0.77 |" in scene_tables.cobot_tools()

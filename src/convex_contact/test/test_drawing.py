@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import Geometry, Material, Sphere, World
-from convex_contact.haptics.rendering import ContactRendering, CouplingNumbers, ToolPlace
+from convex_contact.haptics.rendering import ContactRendering, CouplingNumbers, ToolTransform
 from convex_contact.model.deformable import DeformableTree
 from convex_contact.model.urdf import UrdfWarning
 from convex_contact.model.world import Pose
@@ -40,7 +40,7 @@ class Sheet:
 
 
 def drawn(world: World) -> dict[tuple[str, str], tuple[Any, ...]]:
-    place = ToolPlace(Pose(), SCALE, np.ones(3, dtype=bool), False)
+    place = ToolTransform(Pose(), SCALE, np.ones(3, dtype=bool), False)
     rendering = ContactRendering(world, period=1e-3, place=place, numbers=CouplingNumbers(*[1.0] * 7))
     rendering.bodies.read()
     sheet = Sheet()

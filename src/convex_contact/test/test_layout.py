@@ -134,6 +134,8 @@ def test_folder_serves_the_names_of_the_module_it_replaces(old: str, name: str, 
         ("differentiation.impulse_derivatives", "bearing", "find_active_contacts"),
         ("differentiation.step_derivatives", "bearing", "find_active_contacts"),
         ("differentiation.step_derivatives", "MOBILITY", "DELASSUS_NORM"),
+        ("haptics.settings", "ToolPlace", "ToolTransform"),
+        ("haptics.rendering", "ToolPlace", "ToolTransform"),
     ],
 )
 def test_old_name_in_a_module_warns_and_gives_the_new_one(module: str, old: str, new: str) -> None:
@@ -152,7 +154,7 @@ def test_old_paths_work_in_a_new_process() -> None:
     code = (
         "from convex_contact import contact_kernels, newton\n"
         "from convex_contact.scenes import sliding_rod\n"
-        "from convex_contact.rendering import ToolPlace\n"
+        "from convex_contact.rendering import ToolTransform\n"
         "import convex_contact.world\n"
         "assert newton is convex_contact.newton is convex_contact.solver.newton\n"
         "assert convex_contact.world.World is convex_contact.World\n"

@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import ConvergenceError, Material, World
-from convex_contact.haptics.rendering import ContactRendering, CouplingNumbers, ToolPlace
+from convex_contact.haptics.rendering import ContactRendering, CouplingNumbers, ToolTransform
 from convex_contact.model.world_source import open_world
 from convex_contact.scenes.tosses import PERIOD, load_tosses
 
@@ -20,7 +20,7 @@ NUMBERS = CouplingNumbers(500.0, 2.0, 1.0, 0.005, 20.0, 2.0, 0.0)
 SOFT = Material(stiffness=2e4, dissipation=1.0, relaxation_time=1e-3, friction=0.5)
 
 
-def place(**change: Any) -> ToolPlace:
+def place(**change: Any) -> ToolTransform:
     values = {
         "frame_position": [0.0, 0.0, 0.0],
         "frame_orientation": [0.0, 0.0, 0.0, 1.0],
@@ -28,7 +28,7 @@ def place(**change: Any) -> ToolPlace:
         "held_axes": [""],
         "coupled_rotation": False,
     }
-    return ToolPlace.of({**values, **change})
+    return ToolTransform.of({**values, **change})
 
 
 def finger(gravity: float = 0.0, **body: Any) -> World:

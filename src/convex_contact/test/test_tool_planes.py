@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from convex_contact import Material, Simulator, World, WorldError
-from convex_contact.haptics.rendering import ContactRendering, CouplingNumbers, ToolPlace
+from convex_contact.haptics.rendering import ContactRendering, CouplingNumbers, ToolTransform
 from convex_contact.haptics.tool_planes import MOST_PLANES, Planes, ToolPlanes
 from convex_contact.simulation.body_table import BodyTable
 
@@ -108,7 +108,7 @@ def test_a_force_on_the_point_accelerates_it_as_the_inverse_mass_says() -> None:
         for body in w.bodies:
             body.velocity = body.angular_velocity = np.zeros(3)
         period, force = 1e-6, 2.0
-        place = ToolPlace.of(PLACE)
+        place = ToolTransform.of(PLACE)
         made = ContactRendering(w, period=period, place=place, numbers=NUMBERS, touch_radius=RADIUS, touch_reach=REACH)
         planes = made.planes(np.array(tool))
         made.react(planes, np.array([force]), np.zeros(3))
@@ -128,7 +128,7 @@ def on_a_floor(push: float, tool: tuple[float, float, float], *, support: bool =
         w.gravity = np.zeros(3)
     w.add_box("box", mass=0.5, size=(0.06, 0.04, 0.05), material=smooth, position=(0, 0, 0.025 - 1.226e-6))
     made = ContactRendering(
-        w, period=1e-3, place=ToolPlace.of(PLACE), numbers=NUMBERS, touch_radius=RADIUS, touch_reach=REACH
+        w, period=1e-3, place=ToolTransform.of(PLACE), numbers=NUMBERS, touch_radius=RADIUS, touch_reach=REACH
     )
     made.simulator.step(2)  # m g/(4 k) deep from the start, so it stays
     planes = made.planes(np.array(tool))
@@ -182,7 +182,7 @@ def test_bodies_get_the_momentum_that_the_tool_loses() -> None:
     w = moving()
     w.gravity = np.zeros(3)
     made = ContactRendering(
-        w, period=1e-5, place=ToolPlace.of(PLACE), numbers=NUMBERS, touch_radius=0.2, touch_reach=0.2
+        w, period=1e-5, place=ToolTransform.of(PLACE), numbers=NUMBERS, touch_radius=0.2, touch_reach=0.2
     )
     planes = made.planes(np.array([0.1, 0.1, 0.25]))
     assert {1, 2, 3} <= set(planes.body.tolist())
@@ -210,10 +210,10 @@ def test_frame_and_scale_turn_planes_and_forces_so_that_power_is_kept() -> None:
     turned = {**PLACE, "frame_position": origin, "frame_orientation": turn.as_quat(), "scale": scale}
     tool = np.array(PLACES[1])
     plain = ContactRendering(
-        moving(), period=1e-3, place=ToolPlace.of(PLACE), numbers=NUMBERS, touch_radius=RADIUS, touch_reach=REACH
+        moving(), period=1e-3, place=ToolTransform.of(PLACE), numbers=NUMBERS, touch_radius=RADIUS, touch_reach=REACH
     )
     other = ContactRendering(
-        moving(), period=1e-3, place=ToolPlace.of(turned), numbers=NUMBERS, touch_radius=RADIUS / scale,
+        moving(), period=1e-3, place=ToolTransform.of(turned), numbers=NUMBERS, touch_radius=RADIUS / scale,
         touch_reach=REACH / scale,
     )  # fmt: skip
     a, b = plain.planes(tool), other.planes(origin + turn.apply(tool) / scale)
@@ -256,7 +256,7 @@ def test_sizes_are_above_zero(name: str, value: float) -> None:
 
 
 def test_without_a_radius_there_are_no_planes() -> None:
-    made = ContactRendering(moving(), period=1e-3, place=ToolPlace.of(PLACE), numbers=NUMBERS)
+    made = ContactRendering(moving(), period=1e-3, place=ToolTransform.of(PLACE), numbers=NUMBERS)
     with pytest.raises(WorldError, match="touch_radius: expected above 0"):
         made.planes(np.zeros(3))
 
@@ -268,7 +268,7 @@ def test_a_prescribed_proxy_arrives_where_it_is_told() -> None:
     w.add_sphere("ball", mass=0.1, radius=0.01)
     turn = Rotation.from_rotvec([0.0, 0.0, 0.4])
     values = {**PLACE, "frame_orientation": turn.as_quat(), "scale": 2.0, "coupled_rotation": True}
-    made = ContactRendering(w, period=1e-3, substeps=3, proxy="hand", place=ToolPlace.of(values), numbers=NUMBERS)
+    made = ContactRendering(w, period=1e-3, substeps=3, proxy="hand", place=ToolTransform.of(values), numbers=NUMBERS)
     for k in range(4):
         spin = Rotation.from_rotvec([0.01 * k, 0.02 * k, 0.5])
         position = np.array([0.1, 0.2, 0.3]) + 1e-3 * k * np.array([1.0, 2.0, k])

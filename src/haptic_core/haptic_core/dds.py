@@ -4,6 +4,11 @@ All processes use the profile `fastdds.xml`. In realtime mode messages go throug
 its shared memory by locks that all processes take in turn. A process of ordinary priority that loses its core while it
 has such a lock delays the device; programs that only subscribe caused delays of 0.13 s. In lockstep mode, where no
 process has a priority, shared memory is some 10 % faster.
+
+These settings exist twice. Processes that a program of the suite starts get them from `dds_environment`. Under
+`ros2 launch` no code of the suite runs before the nodes, so `launch/include/dds.launch.yaml` of haptic_bringup makes
+the same with substitutions. These find files of share folders alone: `config/shared/dds` has copies of the profiles.
+haptic_core must work without haptic_bringup and has its own. `test_launch_dds.py` of haptic_bringup compares both.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from pathlib import Path
 _KILTED = os.environ.get("ROS_DISTRO") == "kilted"
 #: variable that names the profiles
 PROFILES_VARIABLE = "FASTDDS_DEFAULT_PROFILES_FILE" if _KILTED else "FASTRTPS_DEFAULT_PROFILES_FILE"
-#: profile of all processes, and its form for realtime on one machine; haptic_bringup has copies for the launch files
+#: profile of all processes, and its form for realtime on one machine
 FAST_DDS_PROFILES, LOOPBACK_PROFILES = (
     Path(__file__).with_name(f"fastdds{'3' if _KILTED else ''}{what}.xml") for what in ("", "_loopback")
 )

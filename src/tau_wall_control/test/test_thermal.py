@@ -12,7 +12,8 @@ from haptic_core.parameters import check_all, load_parameter_specs
 from tau_wall_control import Plane, SafeStopError, TauDevice, TauError, WallRenderer
 from tau_wall_control.device.thermal import KNEE, ThermalLimit
 from tau_wall_control.node import WallNode
-from tau_wall_control.simulation.push import continuous_push, continuous_share, push_direction, simulate_push
+from tau_wall_control.simulation import push as push_module
+from tau_wall_control.simulation.push import continuous_push, continuous_torque_fraction, push_direction, simulate_push
 from tau_wall_control.walls.holding import HoldingWall
 
 PERIOD = 1e-3
@@ -71,7 +72,9 @@ def test_the_torque_that_a_push_takes_is_the_static_one_of_the_simulation(device
     run = simulate_push(device, design_wall_controller(device, "stiff"), point=point, force=force)
     share = np.abs(run.torque[-200:].mean(axis=0)) / device.continuous_torque
     # what dry friction holds of the push, 0.005 N m a joint, is missing in the torque
-    np.testing.assert_allclose(share, continuous_share(device, point, force), atol=0.006 / device.continuous_torque)
+    np.testing.assert_allclose(
+        share, continuous_torque_fraction(device, point, force), atol=0.006 / device.continuous_torque
+    )
 
 
 def test_what_is_held_for_good_takes_the_continuous_torque_and_no_more(device: TauDevice) -> None:
@@ -80,8 +83,8 @@ def test_what_is_held_for_good_takes_the_continuous_torque_and_no_more(device: T
     for x in (-h, 0.0, h):
         for y in (-h, 0.0, h):
             good.append(continuous_push(device, (x, y, 0.0)))
-            shares.append(continuous_share(device, (x, y, 0.0), 13.0).max())
-            assert continuous_share(device, (x, y, 0.0), good[-1]).max() == pytest.approx(1.0, rel=1e-9)
+            shares.append(continuous_torque_fraction(device, (x, y, 0.0), 13.0).max())
+            assert continuous_torque_fraction(device, (x, y, 0.0), good[-1]).max() == pytest.approx(1.0, rel=1e-9)
     assert (round(100 * min(shares)), round(100 * max(shares))) == (130, 163)
     assert (round(min(good), 1), round(max(good), 1)) == (7.5, 9.2)
 
@@ -169,3 +172,8 @@ def test_counts_that_do_not_fit_the_resolution_are_refused(tmp_path: Any) -> Non
         else:
             with pytest.raises(TauError, match=r"expected joint_resolution = 2 pi/\(counts_per_motor_revolution x"):
                 load_parameters(file)
+
+
+def test_the_old_name_of_the_torque_fraction_warns() -> None:
+    with pytest.warns(DeprecationWarning, match="continuous_torque_fraction"):
+        assert push_module.continuous_share is continuous_torque_fraction

@@ -45,7 +45,7 @@ from convex_contact.haptics.frame_kernels import (
     map_position,
     transform_limited,
 )
-from convex_contact.haptics.settings import CouplingNumbers, ToolPlace
+from convex_contact.haptics.settings import CouplingNumbers, ToolTransform
 from convex_contact.haptics.tool_planes import Planes, ToolPlanes
 from convex_contact.model.world import World, WorldError
 from convex_contact.model.world_source import open_world
@@ -54,6 +54,7 @@ from convex_contact.problem.normal_laws import HertzLaw
 from convex_contact.simulation.body_table import BodyTable
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.simulator import Simulator
+from haptic_files.moved_modules import renamed
 from haptic_math.profiles import smooth_step
 
 #: arguments of the simulator that are parameters of the same name
@@ -96,7 +97,7 @@ class ContactRendering:
         period: float,
         substeps: int = 1,
         proxy: str = "",
-        place: ToolPlace,
+        place: ToolTransform,
         numbers: CouplingNumbers,
         approach_time: float = 0.0,
         touch_radius: float = 0.0,
@@ -370,7 +371,7 @@ def make_rendering(
             period=p["period"],
             substeps=p["substeps"],
             proxy=p["proxy"],
-            place=ToolPlace.of(p),
+            place=ToolTransform.of(p),
             numbers=CouplingNumbers.of(p),
             approach_time=p["approach_time"],
             touch_radius=p["touch_radius"],
@@ -394,3 +395,6 @@ def _matrix(quaternion: np.ndarray) -> np.ndarray:
     unit = pin.Quaternion(w, x, y, z)
     unit.normalize()
     return np.asarray(unit.matrix())
+
+
+__getattr__ = renamed(__name__, {"ToolPlace": "convex_contact.haptics.settings:ToolTransform"})

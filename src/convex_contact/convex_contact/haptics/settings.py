@@ -10,10 +10,11 @@ import numpy as np
 
 from convex_contact.model.world import Pose
 from convex_contact.problem import checks
+from haptic_files.moved_modules import renamed
 
 
 @dataclass(frozen=True)
-class ToolPlace:
+class ToolTransform:
     """Transform from the device's space to the world.
 
     Attributes:
@@ -29,7 +30,7 @@ class ToolPlace:
     turns: bool
 
     @staticmethod
-    def of(p: Mapping[str, Any]) -> ToolPlace:
+    def of(p: Mapping[str, Any]) -> ToolTransform:
         """Reads the parameters frame_position, frame_orientation, scale, held_axes and coupled_rotation.
 
         Raises:
@@ -39,7 +40,7 @@ class ToolPlace:
         checks.quaternion_length("frame_orientation", orientation, unit=True, got=repr(p["frame_orientation"]))
         frame = Pose.of(checks.array("frame_position", p["frame_position"], (3,)), orientation, "frame")
         axes = np.array([axis not in p["held_axes"] for axis in "xyz"])
-        return ToolPlace(frame, checks.number("scale", p["scale"], above=0.0), axes, bool(p["coupled_rotation"]))
+        return ToolTransform(frame, checks.number("scale", p["scale"], above=0.0), axes, bool(p["coupled_rotation"]))
 
 
 @dataclass(frozen=True)
@@ -67,3 +68,6 @@ class CouplingNumbers:
         coupling = ("stiffness", "damping", "rotational_stiffness", "rotational_damping")
         rest = ("max_force", "max_torque", "device_damping")
         return CouplingNumbers(*(p[f"coupling_{name}"] for name in coupling), *(p[name] for name in rest))
+
+
+__getattr__ = renamed(__name__, {"ToolPlace": "ToolTransform"})

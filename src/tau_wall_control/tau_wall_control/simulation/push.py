@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from haptic_files.moved_modules import renamed
 from tau_wall_control.checks import vector
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device import kernels
@@ -359,10 +360,10 @@ def continuous_push(device: TauDevice, point: ArrayLike, normal: ArrayLike = (0.
     return stiffest_push(device, point, normal, torque=device.continuous_torque)
 
 
-def continuous_share(
+def continuous_torque_fraction(
     device: TauDevice, point: ArrayLike, force: float, normal: ArrayLike = (0.0, 0.0, 1.0)
 ) -> np.ndarray:
-    """Returns the torques that a push at rest takes (6,), as shares of the continuous torque; above 1 not for good.
+    """Returns the torques of a push at rest (6,) as fractions of the continuous torque; above 1 the motors get too hot.
 
     Args:
         device: the device.
@@ -374,3 +375,6 @@ def continuous_share(
     G = device.dynamics(point).actuated_map
     torque = device.gravity_torque_at(point) + np.linalg.solve(G.T, force * np.concatenate([n, np.zeros(3)]))
     return np.asarray(np.abs(torque) / device.continuous_torque)
+
+
+__getattr__ = renamed(__name__, {"continuous_share": "continuous_torque_fraction"})

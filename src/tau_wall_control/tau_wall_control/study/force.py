@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tau_wall_control.simulation.monte_carlo import places
-from tau_wall_control.simulation.push import continuous_push, continuous_share, stiffest_push
+from tau_wall_control.simulation.push import continuous_push, continuous_torque_fraction, stiffest_push
 from tau_wall_control.study.schemes import Bound
 from tau_wall_control.study.settings import Answer, Finding, Results, StudySettings, Task, nine_points
 
@@ -74,7 +74,8 @@ def answer(settings: StudySettings, results: Results) -> Answer:
         )
     )
     shares = [
-        float(continuous_share(settings.tau, p, settings.push).max()) for p in nine_points(settings.tau).reshape(-1, 3)
+        float(continuous_torque_fraction(settings.tau, p, settings.push).max())
+        for p in nine_points(settings.tau).reshape(-1, 3)
     ]
     good = [continuous_push(settings.tau, p) for p in nine_points(settings.tau).reshape(-1, 3)]
     result.metrics["share_of_continuous_torque"], result.metrics["push_for_good"] = shares, good

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from convex_contact import Simulator, World
-from convex_contact.haptics.settings import ToolPlace
+from convex_contact.haptics.settings import ToolTransform
 from convex_contact.model.world_source import open_world
 from convex_contact.node import worlds_folder
 from convex_contact.scenes.held_tool import ContactPart, GivenMotion, add_tool, forces_on_tool, free_bodies
@@ -115,7 +115,7 @@ def pressed_planes(ticks: Ticks) -> list[tuple[np.ndarray, np.ndarray]]:
     return found
 
 
-def works(ticks: Ticks, place: ToolPlace, late: int = 0) -> np.ndarray:
+def works(ticks: Ticks, place: ToolTransform, late: int = 0) -> np.ndarray:
     """Sums works up to each tick (n, 3) [J]: of normal forces, of friction, and of action and reaction together.
 
     Args:
@@ -139,7 +139,7 @@ def works(ticks: Ticks, place: ToolPlace, late: int = 0) -> np.ndarray:
     return np.cumsum(found, axis=0)
 
 
-def _parts(ticks: Ticks, rendered: int, now: int, place: ToolPlace) -> list[ContactPart]:
+def _parts(ticks: Ticks, rendered: int, now: int, place: ToolTransform) -> list[ContactPart]:
     """Finds the parts of the planes that pushed in one tick, with their points' displacements before tick `now`."""
     planes, bodies = ticks["contact/planes"], ticks["contact/state"]
     push, friction = np.asarray(ticks["wall/state"]["push"][rendered]), -ticks["friction/state"]["force"][rendered]
@@ -181,7 +181,7 @@ class TouchScene:
         self._contact, self._friction = values["contact"], values["friction"]
         self._contact["world_parameters"] = with_entries(self._contact["world_parameters"], entries or {})
         self._device = {**values["device"], "sources": ["tool"], "command_delay_ticks": 0}
-        self.place, self.period = ToolPlace.of(self._contact), float(self._device["period"])
+        self.place, self.period = ToolTransform.of(self._contact), float(self._device["period"])
         self.controller = controller
         made = self._split()
         self.controller = made.steps["wall"].renderer.controller
@@ -256,7 +256,7 @@ class ImplicitTouchStep(Step):
 
     def __init__(self, device: Any, trial: Any, contact: Mapping[str, Any], friction: Mapping[str, Any]) -> None:
         super().__init__({"period": contact["period"]})
-        self._device, self._trial, self._frame = device, trial, ToolPlace.of(contact).frame
+        self._device, self._trial, self._frame = device, trial, ToolTransform.of(contact).frame
         entries = entry_values(contact["world_parameters"])
         world = open_world(contact["world"], entries, worlds_folder())
         self._tool = with_tool(world, contact["touch_radius"], friction["friction_coefficient"])

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from convex_contact.haptics.settings import ToolPlace
+from convex_contact.haptics.settings import ToolTransform
 from haptic_bags.bags import Bag
 from haptic_bags.ticks import Ticks
 from haptic_experiments.experiments.tau_touch_world.references import TOPICS, Touch, pressed_planes
@@ -54,7 +54,7 @@ class TouchRun(PhasedRun):
                 if np.isnan(plane[k, 0]) or inside > depth[k]:
                     plane[k] = *(touch.position[k] + inside * normals[i]), *normals[i]
                 depth[k] = max(depth[k], inside)
-        frame = ToolPlace.of(bag.parameters("contact")).frame.rotation
+        frame = ToolTransform.of(bag.parameters("contact")).frame.rotation
         return cls(
             **phased(ticks, bag),
             touch=replace(touch, depth=depth),
