@@ -57,6 +57,8 @@ FILES: dict[str, bytes] = {
     "unknown.yaml": b"nonsense: 1",
     "textual.yaml": b"length: long\nmass: heavy",
     "negative.yaml": b"length: -1.0\nmass: -1.0",
+    "broken.xml": b"<dds>\n<",
+    "other.xml": b"<robot/>",
     "law.csv": b"speed;force\n0;1",
     "law_words.csv": b"speed,force\n0,1\n1,much",
     "law_short.csv": b"speed,force\n0,1",
@@ -450,7 +452,28 @@ _SETTINGS = [
         ("HAPTICS_PRIORITY", "100", "expected 0 to 99, got '100'"),
         ("FASTRTPS_DEFAULT_PROFILES_FILE", "/nowhere.xml", "/nowhere.xml: cannot be read: No such file or directory"),
         ("FASTRTPS_DEFAULT_PROFILES_FILE", "fifo", "fifo: cannot be read: expected a regular file, got a FIFO"),
+        ("FASTRTPS_DEFAULT_PROFILES_FILE", "broken.xml", "broken.xml: not XML: line 2, column 1"),
+        ("FASTDDS_DEFAULT_PROFILES_FILE", "empty", "empty: not XML: line 1, column 1"),
+        ("FASTDDS_DEFAULT_PROFILES_FILE", "other.xml", "other.xml: expected the root dds or profiles, got 'robot'"),
+        ("FASTDDS_BUILTIN_TRANSPORTS", "nonsense", "expected one of DEFAULT, ..., got 'nonsense'"),
+        ("ROS_STATIC_PEERS", "999.1.2.3;;", "expected addresses or host names that can be resolved, ..., got '999.1.2"),
+        ("ROS_STATIC_PEERS", "127.0.0.1;" + "x" * 300, "expected addresses or host names that can be resolved, "),
+        ("RMW_IMPLEMENTATION", "rmw_nowhere_cpp", "expected one of rmw_..., got 'rmw_nowhere_cpp'"),
+        ("ROS_LOG_DIR", "/proc/nowhere", "/proc/nowhere: no directory that can be written: No such file or directory"),
+        ("ROS_LOG_DIR", "empty", "empty: no directory that can be written: File exists"),
+        ("ROS_SECURITY_ENABLE", "True", "expected one of true, false, got 'True'"),
+        ("ROS_SECURITY_STRATEGY", "enforce", "expected one of Enforce, Permissive, got 'enforce'"),
     )
+]
+
+_SETTINGS += [
+    Case(
+        ("run", "friction_impedance"),
+        f"ROS_SECURITY_KEYSTORE: expected a directory, since ROS_SECURITY_ENABLE is true, got {keystore!r}",
+        1,
+        environment={"ROS_SECURITY_ENABLE": "true", "ROS_SECURITY_KEYSTORE": keystore},
+    )
+    for keystore in ("", "nowhere")
 ]
 
 CASES = [*_FRICTION, *_OTHER_EXPERIMENTS, *_WORDS, *_LAUNCH_FILES, *_EXPERIMENT_FILES, *_SETTINGS]
