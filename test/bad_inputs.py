@@ -57,6 +57,7 @@ FILES: dict[str, bytes] = {
     "unknown.yaml": b"nonsense: 1",
     "textual.yaml": b"length: long\nmass: heavy",
     "negative.yaml": b"length: -1.0\nmass: -1.0",
+    "digits.yaml": b"length: " + b"9" * 5000,
     "broken.xml": b"<dds>\n<",
     "other.xml": b"<robot/>",
     "law.csv": b"speed;force\n0;1",
@@ -211,6 +212,7 @@ _FRICTION = _run(
     ("device_file:=unknown.yaml", "unknown.yaml: line 1: length: field required (and 13 more)"),
     ("device_file:=textual.yaml", "textual.yaml: line 1: ..."),
     ("device_file:=negative.yaml", "negative.yaml: line 1: ..."),
+    ("device_file:=digits.yaml", "digits.yaml: not YAML: ..., such as an impossible date or an integer of over 4300 "),
     ("hand_file:=fifo", "fifo: cannot be read: expected a regular file, got a FIFO"),
     ("hand_file:=unknown.yaml", "unknown.yaml: line 1: mass: field required (and 7 more)"),
     ("hand_file:=textual.yaml", "textual.yaml: line ..."),
@@ -303,6 +305,7 @@ _OTHER_EXPERIMENTS = [
     *_run("friction_zero_reaching", ("stiffness:=[1.0, 2.0]", "expected 1 or 1 entries, as models has, got 2")),
     *_run(
         "rolling_disk",
+        ("mechanism:=nowhere", "nowhere: ..."),
         ("integrator:=euler", "expected one of default, algorithm1, symplectic_euler, midpoint, rk4, got 'euler'"),
         ("frame_position:=[0.0, 0.0, 99.0]", "expected entries from -10 to 10 [m], got [0.0, 0.0, 99.0]"),
         ("proportional_gain:=-1", "expected from 0 to 1e+06 [1/s^2], got -1.0"),
@@ -315,6 +318,7 @@ _OTHER_EXPERIMENTS = [
         ("scheme:=best", "expected one of sopc, mopc, ..., got 'best'"),
         ("controller_file:=fifo", "fifo: cannot be read: expected a regular file, got a FIFO"),
         ("controller_file:=text.yaml", "text.yaml: ..."),
+        ("device_file:=unknown.yaml", "unknown.yaml: line 1: frame: field required (and "),
         ("device_file:=text.yaml", "...text.yaml: expected a mapping of sections, got a text of 11 characters"),
     ),
 ]

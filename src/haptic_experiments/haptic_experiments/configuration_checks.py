@@ -64,6 +64,9 @@ def check_configuration(nodes: Sequence[LaunchedNode], choices: Collection[str] 
             blamed = {by for name, by in used.items() if re.search(rf"\b{name}\b(?!\.)", message)} or set(used.values())
             what = "argument" if len(blamed) == 1 else "arguments"
             names = ", ".join(sorted(blamed))
+            several, _, rest = message.partition(": ")
+            if blamed < set(several.split(", ")):  # the message names them, and others that the user did not give
+                message = rest.removeprefix(f"{names} ")
             raise UsageError(f"{what} {names}: {message.removeprefix(f'{names}: ')}") from None
 
 
