@@ -57,6 +57,9 @@ FILES: dict[str, bytes] = {
     "unknown.yaml": b"nonsense: 1",
     "textual.yaml": b"length: long\nmass: heavy",
     "negative.yaml": b"length: -1.0\nmass: -1.0",
+    "digits.yaml": b"length: " + b"9" * 5000,
+    "broken.xml": b"<dds>\n<",
+    "other.xml": b"<robot/>",
     "law.csv": b"speed;force\n0;1",
     "law_words.csv": b"speed,force\n0,1\n1,much",
     "law_short.csv": b"speed,force\n0,1",
@@ -223,6 +226,7 @@ _FRICTION = _run(
     ("device_file:=unknown.yaml", "unknown.yaml: line 1: length: field required (and 13 more)"),
     ("device_file:=textual.yaml", "textual.yaml: line 1: ..."),
     ("device_file:=negative.yaml", "negative.yaml: line 1: ..."),
+    ("device_file:=digits.yaml", "digits.yaml: not YAML: ..., such as an impossible date or an integer of over 4300 "),
     ("hand_file:=fifo", "fifo: cannot be read: expected a regular file, got a FIFO"),
     ("hand_file:=unknown.yaml", "unknown.yaml: line 1: mass: field required (and 7 more)"),
     ("hand_file:=textual.yaml", "textual.yaml: line ..."),
@@ -327,6 +331,7 @@ _OTHER_EXPERIMENTS = [
     *_run("friction_zero_reaching", ("stiffness:=[1.0, 2.0]", "expected 1 or 1 entries, as models has, got 2")),
     *_run(
         "rolling_disk",
+        ("mechanism:=nowhere", "nowhere: ..."),
         ("integrator:=euler", "expected one of default, algorithm1, symplectic_euler, midpoint, rk4, got 'euler'"),
         ("frame_position:=[0.0, 0.0, 99.0]", "expected entries from -10 to 10 [m], got [0.0, 0.0, 99.0]"),
         ("proportional_gain:=-1", "expected from 0 to 1e+06 [1/s^2], got -1.0"),
@@ -339,6 +344,7 @@ _OTHER_EXPERIMENTS = [
         ("scheme:=best", "expected one of sopc, mopc, ..., got 'best'"),
         ("controller_file:=fifo", "fifo: cannot be read: expected a regular file, got a FIFO"),
         ("controller_file:=text.yaml", "text.yaml: ..."),
+        ("device_file:=unknown.yaml", "unknown.yaml: line 1: frame: field required (and "),
         ("device_file:=text.yaml", "...text.yaml: expected a mapping of sections, got a text of 11 characters"),
     ),
 ]
@@ -411,7 +417,28 @@ _SETTINGS = [
         ("HAPTICS_PRIORITY", "100", "expected 0 to 99, got '100'"),
         ("FASTRTPS_DEFAULT_PROFILES_FILE", "/nowhere.xml", "/nowhere.xml: cannot be read: No such file or directory"),
         ("FASTRTPS_DEFAULT_PROFILES_FILE", "fifo", "fifo: cannot be read: expected a regular file, got a FIFO"),
+        ("FASTRTPS_DEFAULT_PROFILES_FILE", "broken.xml", "broken.xml: not XML: line 2, column 1"),
+        ("FASTDDS_DEFAULT_PROFILES_FILE", "empty", "empty: not XML: line 1, column 1"),
+        ("FASTDDS_DEFAULT_PROFILES_FILE", "other.xml", "other.xml: expected the root dds or profiles, got 'robot'"),
+        ("FASTDDS_BUILTIN_TRANSPORTS", "nonsense", "expected one of DEFAULT, ..., got 'nonsense'"),
+        ("ROS_STATIC_PEERS", "999.1.2.3;;", "expected addresses or host names that can be resolved, ..., got '999.1.2"),
+        ("ROS_STATIC_PEERS", "127.0.0.1;" + "x" * 300, "expected addresses or host names that can be resolved, "),
+        ("RMW_IMPLEMENTATION", "rmw_nowhere_cpp", "expected one of rmw_..., got 'rmw_nowhere_cpp'"),
+        ("ROS_LOG_DIR", "/proc/nowhere", "/proc/nowhere: no directory that can be written: No such file or directory"),
+        ("ROS_LOG_DIR", "empty", "empty: no directory that can be written: File exists"),
+        ("ROS_SECURITY_ENABLE", "True", "expected one of true, false, got 'True'"),
+        ("ROS_SECURITY_STRATEGY", "enforce", "expected one of Enforce, Permissive, got 'enforce'"),
     )
+]
+
+_SETTINGS += [
+    Case(
+        ("run", "friction_impedance"),
+        f"ROS_SECURITY_KEYSTORE: expected a directory, since ROS_SECURITY_ENABLE is true, got {keystore!r}",
+        1,
+        environment={"ROS_SECURITY_ENABLE": "true", "ROS_SECURITY_KEYSTORE": keystore},
+    )
+    for keystore in ("", "nowhere")
 ]
 
 CASES = [*_FRICTION, *_OTHER_EXPERIMENTS, *_WORDS, *_SETTINGS]

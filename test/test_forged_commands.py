@@ -25,6 +25,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from ros_domain import worker_domain
+from std_srvs.srv import Trigger
 
 from haptic_core.commands import EFFORT, WRENCH
 from haptic_core.dds import dds_environment
@@ -167,6 +168,7 @@ class Source(Node):
         self._commands = self.create_publisher(DeviceCommand, "device_command", tick_qos("realtime"))
         self._events = self.create_publisher(TickEvent, "tick_event", latched_qos(EVENT_DEPTH))
         self._events.publish(make_event("source", "state", {"state": "active", "mode": "EFFORT"}))
+        self.emergency_stop = self.create_client(Trigger, "device/emergency_stop")
         self.create_subscription(DeviceState, "device_state", self._answer, QoSProfile(depth=1000))
 
     def _answer(self, state: DeviceState) -> None:
@@ -180,7 +182,10 @@ class Source(Node):
 
 
 def test_the_effort_of_a_device_is_that_of_its_source_whatever_is_forged_after_each_answer(tmp_path: Path) -> None:
-    """Forged commands of the present tick come after the source's own, those of past ticks from another program."""
+    """Forged commands of the present tick come after the source's own, those of past ticks from another program.
+
+    An emergency stop follows; the source and the forged commands go on.
+    """
     namespace, domain = f"/forged_{os.getpid()}", worker_domain()
     given = {
         **{"device": "joystick", "mode": "realtime", "sources": "['source']", "duration": 3600.0},
@@ -205,6 +210,14 @@ def test_the_effort_of_a_device_is_that_of_its_source_whatever_is_forged_after_e
                 if source.answered > forged_at and source.answered > 1 and program.connected():
                     forged_at = source.answered
                     program.publish(forged_at, [forged_at - 1])
+            running, refused = len(source.states), Counter(program.refused)
+            stopped = source.emergency_stop.call_async(Trigger.Request())
+            while not stopped.done() or min(program.refused[kind] - refused[kind] for kind in kinds[:2]) < REFUSED:
+                assert time.monotonic() < end and device.poll() is None, (program.refused, output.read_text())
+                executor.spin_once(timeout_sec=0.05)
+                if stopped.done() and source.answered > forged_at:
+                    forged_at = source.answered
+                    program.publish(forged_at, [forged_at - 1])
         device.send_signal(signal.SIGINT)
         assert device.wait(limit(60.0)) == 0, output.read_text()
     finally:
@@ -214,8 +227,12 @@ def test_the_effort_of_a_device_is_that_of_its_source_whatever_is_forged_after_e
         executor.shutdown()
         source.destroy_node()
         context.try_shutdown()
-    assert {state.status for state in source.states} == {DeviceState.STATUS_OK}
-    assert {state.limited for state in source.states} == {0}
-    efforts = [list(state.joint_effort) for state in source.states]
+    acting = [state for state in source.states if state.status == DeviceState.STATUS_OK]
+    safe = source.states[len(acting) :]
+    assert stopped.result().success and running <= len(acting)
+    assert {state.limited for state in acting} == {0}
+    efforts = [list(state.joint_effort) for state in acting]
     first = efforts.index([STEADY, STEADY])
     assert first <= 2 and efforts[first:] == [[STEADY, STEADY]] * (len(efforts) - first)
+    assert {state.status for state in safe} == {DeviceState.STATUS_SAFE_STOP} and len(safe) > 10
+    assert not any(effort for state in safe for effort in state.joint_effort)

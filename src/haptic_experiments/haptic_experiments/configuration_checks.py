@@ -70,10 +70,14 @@ def check_configuration(
         except (ValueError, OSError) as error:
             message = re.sub(r"^parameters? ", "", " ".join(str(error).split()))
             blamed = {by for name, by in used.items() if re.search(rf"\b{name}\b(?!\.)", message)} or set(used.values())
-            names = ", ".join(sorted(blamed - {_LITERAL}))
+            blamed -= {_LITERAL}
+            names = ", ".join(sorted(blamed))
             if not names:
                 raise UsageError(f"node {node.full_name}: parameter {message}", _PARAMETERS) from None
-            what = "arguments" if ", " in names else "argument"
+            what = "argument" if len(blamed) == 1 else "arguments"
+            several, _, rest = message.partition(": ")
+            if blamed < set(several.split(", ")):  # the message names them, and others that the user did not give
+                message = rest.removeprefix(f"{names} ")
             raise UsageError(f"{what} {names}: {message.removeprefix(f'{names}: ')}") from None
 
 

@@ -18,7 +18,10 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (yaml.scanner.ScannerError, "expected a YAML token (check quotes, colons and special characters)"),
     (yaml.parser.ParserError, "expected a YAML structure (check indentation, brackets and commas)"),
     (yaml.composer.ComposerError, "expected one document, whose aliases have anchors"),
-    (yaml.constructor.ConstructorError, "a tag, key or value that cannot be constructed, such as an impossible date"),
+    (
+        yaml.constructor.ConstructorError,
+        "a tag, key or value that cannot be constructed, such as an impossible date or an integer of over 4300 digits",
+    ),
     (RecursionError, "nested too deeply"),
 )
 

@@ -21,8 +21,13 @@ def make_device(p: Mapping[str, Any]) -> TauDevice:
         TauError: a file or an entry is refused; the message names the parameters.
     """
     entries = [entry for entry in p["device_parameters"] if entry.strip()]
+    file = p["device_file"] or None
     try:
-        return TauDevice(load_parameters(p["device_file"] or None, [*entries, f"control.sample_time={p['period']!r}"]))
+        try:
+            return TauDevice(load_parameters(file, [*entries, f"control.sample_time={p['period']!r}"]))
+        except TauError:
+            load_parameters(file, entries)  # an error of the file or of the user's entries comes first
+            raise
     except TauError as error:
         raise TauError(f"parameters device_file, device_parameters: {error}") from None
 
