@@ -11,7 +11,6 @@ from rclpy.experimental import EventsExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from haptic_core.qos import tick_qos
-from haptic_core.start.matching import wait_for
 from haptic_msgs.msg import DeviceCommand, DeviceState
 
 EXECUTORS: dict[str, type[Executor]] = {
@@ -19,6 +18,7 @@ EXECUTORS: dict[str, type[Executor]] = {
     "single_threaded": SingleThreadedExecutor,
     "multi_threaded": MultiThreadedExecutor,
 }
+LONGEST_WAIT = 20.0  #: of one side for the other [s]
 
 
 def main(role: str, executor_name: str, ticks: int) -> None:
@@ -51,11 +51,11 @@ def main(role: str, executor_name: str, ticks: int) -> None:
         subscription = node.create_subscription(DeviceCommand, "echo_command", ask, qos)
     executor = EXECUTORS[executor_name]()
     executor.add_node(node)
-    wait_for(
-        lambda: "" if publisher.get_subscription_count() and subscription.get_publisher_count() else "peer",
-        20.0,
-        "the other side",
-    )
+    limit = time.monotonic() + LONGEST_WAIT
+    while not (publisher.get_subscription_count() and subscription.get_publisher_count()):
+        if time.monotonic() > limit:
+            raise SystemExit(f"echo {role}: expected the other side within {LONGEST_WAIT:g} s, got none")
+        time.sleep(0.01)
     start = time.perf_counter()
     if role == "client":
         publisher.publish(state)

@@ -259,6 +259,20 @@ def test_singular_configuration_is_answered_with_none_and_counted(make: Callable
     assert bench.node.rejections.counts == {"singular": 3}
 
 
+def test_an_input_that_the_renderer_refuses_is_answered_with_none_and_counted(
+    make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = make().start()
+    bench.answer(START, hand(0))
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise ValueError("friction force: expected shape (3,), got (1,)")
+
+    monkeypatch.setattr(bench.node.renderer, "step", refuse)
+    assert bench.answer(START, hand(1))[0].mode == NONE
+    assert bench.node.rejections.counts == {"unusable input": 1}
+
+
 def test_tool_on_the_axis_of_a_surface_approaches_it(make: Callable[..., Bench]) -> None:
     """At the torus' centre, a display's home, the gradient of the surface is not a number."""
     bench = make(mechanism="PointOnSurface").start()

@@ -5,29 +5,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from constraint_inputs import LIFTED, MECHANISM, OTHER, OWN, SHORT, SPECS, START, hand, twist_array
+from constraint_inputs import LIFTED, MECHANISM, OTHER, OWN, SHORT, SPECS, START, hand
 from node_parameters import other_values, without_effect
 from scipy.spatial.transform import Rotation
 
 from admittance_constraints import ReferenceGenerator
 from admittance_constraints.display import factory
+from admittance_constraints.display.approach import ToolMotion
 from admittance_constraints.display.feedback import pose_difference
-from admittance_constraints.node import ConstraintNode
-from haptic_core.errors import InputError, ParameterError
-from haptic_core.messages import pose_array, set_pose, set_wrench
+from admittance_constraints.renderer import ConstraintRenderer
+from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all
-from haptic_msgs.msg import (
-    ConstrainedReference,
-    ContactArray,
-    DeviceCommand,
-    DeviceState,
-    FrictionState,
-)
+from haptic_msgs.msg import ContactArray, FrictionState
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -57,35 +50,32 @@ def base_values(name: str = "", **change: Any) -> dict[str, Any]:
     return check_all(SPECS, {**SHORT, **CONTEXT.get(name, {}), **change})
 
 
-def bare(parameters: dict[str, Any]) -> Any:
-    """Makes a plain object on which the node's own methods run without ROS."""
-    silent = SimpleNamespace(get_subscription_count=lambda: 0)
-    node: Any = SimpleNamespace(
-        renderer=None, parameters=parameters, command=DeviceCommand(), state=ConstrainedReference(), tick=0
-    )
-    node._markers, node._display_ticks, node._canvas = silent, 1, None
-    node.inputs = {"world:contacts": CONTACTS, "friction": FRICTION, "other:friction": None}
-    ConstraintNode.install(node, ConstraintNode.build(node, parameters))
-    return node
+def renderer_of(parameters: dict[str, Any]) -> ConstraintRenderer:
+    """Makes the renderer as the node makes it."""
+    return ConstraintRenderer.from_parameters(parameters)
+
+
+def step(renderer: ConstraintRenderer, tool: np.ndarray, wrench: np.ndarray) -> ToolMotion:
+    """Steps with the contacts and the friction of the tick before."""
+    return renderer.step(tool, wrench, contacts=[CONTACTS], frictions=[FRICTION])
 
 
 def rendered(parameters: dict[str, Any], ticks: int = 70) -> Iterator[tuple[list[float], str]]:
-    """Gives the node's answers to a tool that starts off the mechanism and follows with a lag, and its states."""
-    node = bare(parameters)
-    device, tool, velocity = DeviceState(period=parameters["period"]), LIFTED.copy(), np.zeros(6)
+    """Gives the answers to a tool that starts off the mechanism and follows with a lag, and the states as texts."""
+    renderer, period = renderer_of(parameters), parameters["period"]
+    tool, velocity = LIFTED.copy(), np.zeros(6)
     for k in range(ticks):
-        set_pose(device.tool_pose, tool)
-        set_wrench(device.tool_wrench, hand(k))
-        ConstraintNode.render(node, device)
-        ConstraintNode.fill_state(node)
-        command = node.command
-        pose, twist = pose_array(command.tool_pose), twist_array(command.tool_twist)
-        yield [command.motion_fields, *pose, *twist, *twist_array(command.tool_acceleration)], repr(node.state)
-        velocity += 0.2 * (twist - velocity)
-        if command.motion_fields & DeviceCommand.FIELD_POSITION:
-            velocity += 20.0 * pose_difference(pose, tool)
-        tool[:3] += device.period * velocity[:3]
-        tool[3:] = (Rotation.from_rotvec(device.period * velocity[3:]) * Rotation.from_quat(tool[3:])).as_quat()
+        motion = step(renderer, tool, hand(k))
+        state = [part.tolist() if isinstance(part, np.ndarray) else part for part in renderer.state[1:]]
+        reference = renderer.state.motion
+        parts = (reference.pose, reference.twist, reference.acceleration) if reference else ()
+        state += [part.tolist() for part in parts]
+        yield [renderer.commands_pose, *motion.pose, *motion.twist, *motion.acceleration], repr(state)
+        velocity += 0.2 * (motion.twist - velocity)
+        if renderer.commands_pose:
+            velocity += 20.0 * pose_difference(motion.pose, tool)
+        tool[:3] += period * velocity[:3]
+        tool[3:] = (Rotation.from_rotvec(period * velocity[3:]) * Rotation.from_quat(tool[3:])).as_quat()
 
 
 @functools.cache
@@ -126,7 +116,7 @@ def test_without_friction_the_default_integrator_is_rk4() -> None:
 
 @pytest.mark.parametrize("entries", [["mass=0.5", " radius = 0.04 "], ["inertia=[0.001, 0.002, 0.003]"], [""]])
 def test_entries_reach_the_mechanism(entries: list[str]) -> None:
-    mechanism: Any = bare(base_values(mechanism_parameters=entries)).renderer.controller.generator.mechanism
+    mechanism: Any = renderer_of(base_values(mechanism_parameters=entries)).controller.generator.mechanism
     found = (mechanism.mass, mechanism.radius, mechanism.principal_inertia)
     assert found == {
         "m": (0.5, 0.04, (0.0025,) * 3), "i": (0.25, 0.03, (0.001, 0.002, 0.003)), "": (0.25, 0.03, (0.0025,) * 3)
@@ -140,38 +130,34 @@ def test_every_mechanism_that_the_description_names_can_be_rendered(name: str) -
     assert np.isfinite(answers).all() and answers[:, 8:].any()
 
 
-def test_the_nodes_step_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_step_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(factory, "ReferenceGenerator", ReferenceGenerator)
-    node = bare(base_values(mechanism="Pendulum"))
-    assert node.renderer.controller.generator.is_compiled
+    generator: Any = renderer_of(base_values(mechanism="Pendulum")).controller.generator
+    assert generator.is_compiled
 
 
 def test_inputs_act_beside_the_hand() -> None:
     """The hand has released the tool: the sum of both acts, without deadband, at the position of the last reference."""
-    node = bare(base_values(mechanism="PointOnParaboloid", contact_body=1, force_deadband=5.0))
-    device = DeviceState(period=1e-3)
-    device.tool_pose.orientation.w = 1.0
+    renderer = renderer_of(base_values(mechanism="PointOnParaboloid", contact_body=1, force_deadband=5.0))
     for _ in range(2):  # before the first reference the inputs do not act
-        ConstraintNode.render(node, device)
-    reference = node.renderer.reference
+        step(renderer, np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]), np.zeros(6))
+    reference = renderer.reference
+    assert reference is not None
     # (contact along x and y, normal part to the plane) - friction, of 0.5 kg over a period
     np.testing.assert_allclose(reference.q_acceleration, [(0.3 - 0.1) / 0.5, (0.1 + 0.2) / 0.5, 0.0], rtol=1e-12)
     assert reference.multipliers[0] == pytest.approx(-0.1, rel=1e-12)
 
 
-def test_an_input_that_cannot_be_used_is_an_input_error() -> None:
-    node = bare(base_values())
-    device = DeviceState(period=1e-3)
-    set_pose(device.tool_pose, START)
-    ConstraintNode.render(node, device)
-    node.inputs = {"friction": FrictionState(force=[1.0])}
-    with pytest.raises(InputError, match=r"friction force: expected shape \(3,\), got \(1,\)"):
-        ConstraintNode.render(node, device)
+def test_an_input_that_cannot_be_used_is_refused() -> None:
+    renderer = renderer_of(base_values())
+    step(renderer, START, np.zeros(6))
+    with pytest.raises(ValueError, match=r"friction force: expected shape \(3,\), got \(1,\)"):
+        renderer.step(START, np.zeros(6), contacts=[], frictions=[FrictionState(force=[1.0])])
 
 
 def test_world_orientation_that_is_no_rotation_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^world_orientation: expected a quaternion of length 1"):
-        bare(base_values(world_orientation=[0.0, 0.0, 0.0, 0.5]))
+        renderer_of(base_values(world_orientation=[0.0, 0.0, 0.0, 0.5]))
 
 
 # --- refusals --------------------------------------------------------------------------------------------------
@@ -197,7 +183,7 @@ def test_world_orientation_that_is_no_rotation_is_refused() -> None:
 )
 def test_entries_that_cannot_be_used_are_refused_in_one_line(entries: list[str], message: str) -> None:
     with pytest.raises(ValueError, match="^" + message) as caught:
-        bare(base_values(mechanism_parameters=entries))
+        renderer_of(base_values(mechanism_parameters=entries))
     assert "\n" not in str(caught.value)
 
 
@@ -216,7 +202,7 @@ def test_entries_that_cannot_be_used_are_refused_in_one_line(entries: list[str],
 )
 def test_a_mechanism_that_cannot_be_made_is_refused_in_one_line(name: str, entry: str, message: str) -> None:
     with pytest.raises(ValueError, match="^" + MECHANISM + message) as caught:
-        bare(base_values(mechanism=name, mechanism_parameters=[entry]))
+        renderer_of(base_values(mechanism=name, mechanism_parameters=[entry]))
     assert "\n" not in str(caught.value)
 
 
@@ -239,14 +225,14 @@ def test_own_mechanism_is_an_entry_point_and_one_that_fails_is_refused_in_one_li
         f"class Mine(Mechanism):\n    def define(self, d):\n        {body}\n"
     )
     with pytest.raises(ValueError, match="one of your own is an entry point of group haptic_mechanisms") as caught:
-        bare(base_values(mechanism=f"{module}:Mine"))
+        renderer_of(base_values(mechanism=f"{module}:Mine"))
     assert "\n" not in str(caught.value)
     info = tmp_path / "users_own-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: users-own\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[haptic_mechanisms]\nmine = {module}:Mine\n")
     with pytest.raises(ValueError, match="^" + MECHANISM + ".*" + message) as caught:
-        bare(base_values(mechanism="mine"))
+        renderer_of(base_values(mechanism="mine"))
     assert "\n" not in str(caught.value)
 
 
@@ -269,7 +255,7 @@ def test_own_mechanism_is_an_entry_point_and_one_that_fails_is_refused_in_one_li
 )
 def test_contradiction_is_refused_by_the_name_of_the_parameter(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match="^" + message) as caught:
-        bare(base_values(**change))
+        renderer_of(base_values(**change))
     assert "\n" not in str(caught.value)
 
 

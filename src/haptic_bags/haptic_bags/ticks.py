@@ -19,6 +19,12 @@ class Rows(Mapping[str, Any]):
         self._columns, self._rows = columns, rows
         self._chosen: dict[str, Any] = {}
 
+    @classmethod
+    def held(cls, columns: Mapping[str, Any], ticks: np.ndarray) -> Rows:
+        """Takes the last message at or before each tick (n,); before the first message that message."""
+        rows = np.searchsorted(np.asarray(columns["tick"]).astype(np.int64), ticks, side="right") - 1
+        return cls(columns, np.maximum(rows, 0))
+
     def __getitem__(self, name: str) -> Any:
         if name not in self._chosen:
             values = self._columns[name]

@@ -17,6 +17,7 @@ from rclpy.serialization import serialize_message
 
 from haptic_bags.bags import Bag, typestore
 from haptic_bags.recorder import Recorder
+from haptic_bags.ticks import Rows
 from haptic_core.errors import HapticError
 from haptic_core.events import fill_event
 from haptic_core.messages import set_stamp
@@ -258,3 +259,11 @@ def test_broken_data_are_refused_in_one_line(bag: Bag, length: int) -> None:
     assert_refused(bag.path)
     path.unlink()
     assert_refused(bag.path)
+
+
+def test_a_held_topic_has_its_last_message_at_each_tick() -> None:
+    columns = {"tick": np.array([2, 3, 6], dtype=np.uint64), "force": np.array([0.2, 0.3, 0.6]), "text": list("bcf")}
+    held = Rows.held(columns, np.array([0, 2, 4, 5, 6, 9]))
+    np.testing.assert_array_equal(held["tick"], [2, 2, 3, 3, 6, 6])  # before the first message: that one
+    np.testing.assert_array_equal(held["force"], [0.2, 0.2, 0.3, 0.3, 0.6, 0.6])
+    assert held["text"] == ["b", "b", "c", "c", "f", "f"]

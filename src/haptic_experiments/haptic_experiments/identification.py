@@ -57,31 +57,25 @@ def friction_signals(
     Raises:
         HapticError: the bag lacks a topic, the friction node's axes, or two ticks.
     """
-    topics = {name: f"{prefix}/{name}" for name in ("device_state", "simulation_state", "friction/state")}
-    needed = [topics["device_state"], topics["friction/state"]]
+    state = f"{prefix}/device_state"
+    if state not in bag.topics:
+        raise HapticError(f"{bag.path}: nothing recorded on {state}")
+    topics = ["friction/state", *(["simulation_state"] if velocity == "true" else [])]
+    common = bag.ticks(prefix, *topics, least=0)
+    ticks, force = common.tick, common["friction/state"]["force"]
     if velocity == "true":
-        needed.append(topics["simulation_state"])
-    for topic in needed:
-        if topic not in bag.topics:
-            raise HapticError(f"{bag.path}: nothing recorded on {topic}")
-    friction = bag.topics[topics["friction/state"]]
-    ticks, force = np.asarray(friction["tick"], dtype=np.int64), friction["force"]
-    if velocity == "true":
-        truth = bag.topics[topics["simulation_state"]]
         axes = bag.parameters("friction").get("axes", [])
         if not axes:
             raise HapticError(f"{bag.path}: the friction node's parameter axes is not in the bag")
-        ticks, here, there = np.intersect1d(ticks, truth["tick"], return_indices=True)
-        force = force[here]
-        speed = truth["tool_twist"][there][:, ["xyz".index(axis) for axis in axes]]
+        speed = common["simulation_state"]["tool_twist"][:, ["xyz".index(axis) for axis in axes]]
     else:
-        speed = friction["velocity"]
+        speed = common["friction/state"]["velocity"]
     if len(ticks) < 2:
         raise HapticError(f"{bag.path}: expected two ticks or more, got {len(ticks)}")
     edges = np.concatenate(([0], np.flatnonzero(np.diff(ticks) != 1) + 1, [len(ticks)]))
     longest = int(np.argmax(np.diff(edges)))
     part = slice(edges[longest], edges[longest + 1])
-    return np.asarray(speed)[part], np.asarray(force)[part], float(bag.topics[topics["device_state"]]["period"][0])
+    return np.asarray(speed)[part], np.asarray(force)[part], float(bag.topics[state]["period"][0])
 
 
 def known_parameters(bag: Bag) -> dict[str, float]:

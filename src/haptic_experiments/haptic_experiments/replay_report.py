@@ -16,6 +16,7 @@ from rich.table import Table
 from haptic_bags.bag_comparison import TopicComparison, compare_recordings, device_differs, leaves
 from haptic_bags.bags import typestore
 from haptic_bags.recording import DEVICE_COMMAND, Recording, ReplayError
+from haptic_bags.ticks import Ticks
 from haptic_core.commands import EFFORT, MOTION, WRENCH
 from haptic_experiments.report import Claim, ResultTable, render_page, run_file_of
 
@@ -272,14 +273,16 @@ def plot(recorded: Recording, replayed: Recording) -> tuple[Figure, str]:
     else:
         (ticks, values), (new_ticks, new_values) = one, other
         moving = [i for i in range(values.shape[1]) if values[:, i].any() or new_values[:, i].any()][:6]
-        common, old, new = np.intersect1d(ticks, new_ticks, return_indices=True)
+        signals = {"old": {"tick": ticks, "values": values}, "new": {"tick": new_ticks, "values": new_values}}
+        common = Ticks.align(replayed.path, signals, least=0)
+        difference = common["new"]["values"] - common["old"]["values"]
         for place, i in enumerate(moving or [0]):
             colour, label = f"C{place}", _component(name, i)
             upper.plot(period * ticks, values[:, i], colour, label=f"{label} recording", lw=1.0)
             upper.plot(
                 period * new_ticks, new_values[:, i], colour, label=f"{label} replay", ls="--", lw=2.0, alpha=0.6
             )
-            lower.plot(period * common, new_values[new, i] - values[old, i], colour, lw=1.0)
+            lower.plot(period * common.tick, difference[:, i], colour, lw=1.0)
         upper.legend(loc="upper right", fontsize="small", ncols=2)
     upper.set_ylabel(f"{name}{unit}")
     lower.set_ylabel(f"replay - recording{unit}")

@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 from rclpy.clock import Clock, ClockType
 
-from haptic_core.start.matching import PATIENCE
 from haptic_core.suite_node import SuiteNode
 
-#: interval of the checks [s]
-INTERVAL = 0.01
+#: interval of the checks, and time after which a wait is logged [s]
+INTERVAL, PATIENCE = 0.01, 10.0
 
 
 class Wait:
@@ -72,7 +71,8 @@ class Wait:
                 self._node.report_diagnostics()
             if waited > PATIENCE and not self._logged:
                 self._logged = True
-                self._node.get_logger().info(waiting_line(self._subject, missing))
+                line = f"waiting for {self._subject}; still missing: {missing} (the first time code is compiled)"
+                self._node.get_logger().info(line)
 
     def cancel(self) -> None:
         """Ends the wait without a result."""
@@ -81,8 +81,3 @@ class Wait:
             self._timer.cancel()
             self._node.destroy_timer(self._timer)
             self._timer = None
-
-
-def waiting_line(subject: str, missing: str) -> str:
-    """Returns the line of the log about a long wait."""
-    return f"waiting for {subject}; still missing: {missing} (the first time code is compiled)"

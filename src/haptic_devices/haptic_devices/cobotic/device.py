@@ -6,7 +6,6 @@ The equations are in `simulation`.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from haptic_devices.cobotic.period import pass_period
 from haptic_devices.cobotic.simulation import GRAVITY, SUBSTEPS, observe, own_wrench, to_tool
 from haptic_devices.components import encoder, force_sensor
 from haptic_devices.components.urdf import FRAME, MOVED, STEEL, TOOL, Robot
-from haptic_devices.device import TRANSLATIONS, Joint, Reading, Truth, load_parameters
+from haptic_devices.device import TRANSLATIONS, Joint, Reading, Truth
 from haptic_devices.hands.operator import SimulatedAdmittanceDevice
 from haptic_devices.hands.spatial_hand import SpatialHand
 from haptic_devices.motions.spatial import GRIP
@@ -43,6 +42,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         command: (6,) velocity and (6,) acceleration of the last command to the servo, before its latency.
     """
 
+    parameters_type, default_file = CoboticHandControllerParameters, DEFAULT_FILE
     parameters: CoboticHandControllerParameters
     hand: SpatialHand | None
     base_frame, tool_frame = "cobotic_hand_controller_base", "cobotic_hand_controller_tool"
@@ -50,9 +50,8 @@ class CoboticHandController(SimulatedAdmittanceDevice):
     def __init__(
         self, parameters: CoboticHandControllerParameters, hand: SpatialHand | None = None, seed: int = 0
     ) -> None:
-        p = self.parameters = parameters
-        self.hand = hand
-        self.seed = seed
+        super().__init__(parameters, hand, seed)
+        p = parameters
         self._check()
         reach = np.array([p.range_translation] * 3 + [p.range_yaw, p.range_tilt, p.range_roll])
         pairs = (
@@ -121,13 +120,6 @@ class CoboticHandController(SimulatedAdmittanceDevice):
                 f"end_effector_inertia and the hand's rotational_inertia: expected half of what inertia_rotation is at "
                 f"the largest tilt, {most:.3g} kg m^2, or less, got {inertia:.3g} kg m^2"
             )
-
-    @classmethod
-    def from_file(
-        cls, path: Path | None = None, hand: SpatialHand | None = None, seed: int = 0, overrides: tuple[str, ...] = ()
-    ) -> CoboticHandController:
-        """Makes the display from a YAML file (default: the suite's own); overrides are "name=value"."""
-        return cls(load_parameters(CoboticHandControllerParameters, path or DEFAULT_FILE, overrides), hand, seed)
 
     def _longest_period(self) -> float:
         """Returns the longest period [s] at which ten steps resolve the servo and the hand's impedance."""

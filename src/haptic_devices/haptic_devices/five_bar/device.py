@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from haptic_core.commands import Motion
 from haptic_devices.components import encoder, force_sensor, joint_friction
 from haptic_devices.components.friction_compensation import FrictionCompensation
 from haptic_devices.components.urdf import FRAME, MOVED, STEEL, TOOL, Robot
-from haptic_devices.device import Joint, Reading, Truth, load_parameters
+from haptic_devices.device import Joint, Reading, Truth
 from haptic_devices.five_bar.control import aim, servo
 from haptic_devices.five_bar.kinematics import inverse, stop
 from haptic_devices.five_bar.parameters import DEFAULT_FILE, FiveBarParameters, inertia_constants
@@ -41,15 +40,15 @@ class FiveBar(SimulatedAdmittanceDevice):
         links: (4,) true angles [rad] and velocities [rad/s] of the links, on the output side of the gears.
     """
 
+    parameters_type, default_file = FiveBarParameters, DEFAULT_FILE
     parameters: FiveBarParameters
     hand: SimulatedHand | None
     base_frame, tool_frame = "five_bar_base", "five_bar_tool"
     passive_joints = ("elbow", "coupling_rod")
 
     def __init__(self, parameters: FiveBarParameters, hand: SimulatedHand | None = None, seed: int = 0) -> None:
-        p = self.parameters = parameters
-        self.hand = hand
-        self.seed = seed
+        super().__init__(parameters, hand, seed)
+        p = parameters
         self._check()
         home = (p.home_upper_arm, p.home_forearm)
         self.joints = tuple(
@@ -109,13 +108,6 @@ class FiveBar(SimulatedAdmittanceDevice):
         w2 = (stiffness + bristles) / motor + stiffness / links
         c = damping / links + (damping + p.friction_viscous) / motor
         return SUBSTEPS * (math.sqrt(c * c + 2.0 * w2) - c) / w2
-
-    @classmethod
-    def from_file(
-        cls, path: Path | None = None, hand: SimulatedHand | None = None, seed: int = 0, overrides: tuple[str, ...] = ()
-    ) -> FiveBar:
-        """Makes the manipulator from a YAML file (default: the suite's own); overrides are "name=value"."""
-        return cls(load_parameters(FiveBarParameters, path or DEFAULT_FILE, overrides), hand, seed)
 
     def configure(self, period: float) -> None:
         p = self.parameters

@@ -12,15 +12,19 @@ expects while moving. The tremor is a stationary band-limited force: a sum of si
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numba import njit
 from pydantic import Field
 
-from haptic_devices.device import Device, DeviceError, DeviceParameters, Reading, Truth
+from haptic_devices.device import Device, DeviceError, DeviceParameters, Reading, Truth, load_parameters
 from haptic_devices.hands.handle import Handle
 from haptic_devices.motions.planar import COLUMNS, MotionPlan, Plan
+
+if TYPE_CHECKING:
+    from typing import Self
 
 _TREMOR_COMPONENTS = 12
 #: speed at which the expected resistance is half applied [m/s]
@@ -202,10 +206,18 @@ class HandHeldDevice(Device):
 class SimulatedAdmittanceDevice(HandHeldDevice):
     """Base of the simulated admittance devices: they hold their position when stopped, and can be switched off.
 
+    Args:
+        parameters: parameters of the device.
+        hand: simulated hand that holds the tool; None: the tool is released.
+        seed: seed of the force sensor's noise.
+
     Attributes:
+        parameters_type, default_file: model of the parameters, and the suite's own file of them.
         target_position: (n,) joint positions that the servo follows [rad] or [m].
     """
 
+    parameters_type: ClassVar[type[DeviceParameters]]
+    default_file: ClassVar[Path]
     kind = "admittance"
     has_force_sensor = True
     target_position: np.ndarray
@@ -214,6 +226,16 @@ class SimulatedAdmittanceDevice(HandHeldDevice):
     _jacobian: np.ndarray
     _powered: bool
     _stopped: bool
+
+    def __init__(self, parameters: Any, hand: Any = None, seed: int = 0) -> None:
+        self.parameters, self.hand, self.seed = parameters, hand, seed
+
+    @classmethod
+    def from_file(
+        cls, path: Path | None = None, hand: Hand | None = None, seed: int = 0, overrides: tuple[str, ...] = ()
+    ) -> Self:
+        """Makes the device from a YAML file (default: the suite's own); overrides are "name=value"."""
+        return cls(load_parameters(cls.parameters_type, path or cls.default_file, overrides), hand, seed)
 
     def read(self) -> Reading:
         return self._reading

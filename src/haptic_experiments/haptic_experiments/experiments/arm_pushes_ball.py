@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,23 @@ from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 ARRIVED = 0.05  #: distance of an arrived ball from the target, at most, as a fraction of its path [-]
 LOWERED = 0.1  #: fraction of the first guess's cost below which an optimisation ends [-]
 PLAYED = 1e-6  #: largest distance of the node's motion from the optimised one, by its solver's tolerance [m]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of the run."""
+
+    approximation: str  #: name of the variant, the contact model's approximation
+    iterations: int  #: number of iterations of the optimisation
+    converged: bool  #: whether the optimisation ended by its tolerance
+    reason: str  #: reason why the optimisation ended
+    costs: np.ndarray  #: cost of the first guess and after each iteration (k,)
+    distance_from_target: float  #: distance of the optimised ball from the target at the end [m]
+    speed_at_the_end: float  #: speed of the optimised ball at the end [m/s]
+    #: largest distance of the node's ball from the optimised motion [m]; None if the run has not every tick
+    played_apart: float | None
+    largest_effort: float  #: largest effort of a joint [N m]
+    touches: Sequence[Touch]  #: contacts of the optimised motion, in their order
 
 
 def problem_of(run: ContactRun) -> tuple[Push, Trajectory]:
@@ -91,18 +109,18 @@ def analyse(bags: dict[str, Bag]) -> Report:
     text = "The node plays the optimised inputs: its ball moves as in the optimisation."
     claims.below(text, apart, PLAYED, "m", about=f"largest distance over {n - 1} ticks")
     claims.insert(1, claims.pop())
-    metrics = {
-        "approximation": name,
-        "iterations": len(solved.iterations),
-        "converged": solved.converged,
-        "reason": solved.reason,
-        "costs": solved.costs,
-        "distance_from_target": float(np.linalg.norm(problem.target - path[-1, :2])),  # [m]
-        "speed_at_the_end": float(np.linalg.norm(speed[-1])),  # [m/s]
-        "played_apart": apart,  # largest distance of the node's ball from the optimised motion [m]
-        "largest_effort": float(np.abs(solved.inputs).max()),  # [N m]
-        "touches": found,
-    }
+    numbers = Numbers(
+        approximation=name,
+        iterations=len(solved.iterations),
+        converged=solved.converged,
+        reason=solved.reason,
+        costs=solved.costs,
+        distance_from_target=float(np.linalg.norm(problem.target - path[-1, :2])),
+        speed_at_the_end=float(np.linalg.norm(speed[-1])),
+        played_apart=apart,
+        largest_effort=float(np.abs(solved.inputs).max()),
+        touches=found,
+    )
 
     def figure() -> Figure:
         drawn = draw(problem, solved.costs, solved.states, solved.inputs, found)
@@ -110,7 +128,7 @@ def analyse(bags: dict[str, Bag]) -> Report:
         drawn.axes[0].legend(fontsize=8)
         return drawn
 
-    return Report(metrics, claims, figure, CAPTION, {"contact": run.parameters})
+    return Report(numbers, claims, figure, CAPTION, {"contact": run.parameters})
 
 
 CAPTION = (

@@ -120,12 +120,9 @@ def _signals(
 
 def of_bag(bag: Bag, ticks: np.ndarray) -> WallFrictionRun:
     """Reads a run at some ticks; a friction node that missed one, in realtime, still has its last force."""
-    truth, wall, friction = (
-        bag.topics[f"/tau/{name}"] for name in ("simulation_state", "wall/state", "friction/state")
-    )
-    last = np.maximum(np.searchsorted(friction["tick"].astype(np.int64), ticks, side="right") - 1, 0)
-    rows = [Rows(topic, np.searchsorted(topic["tick"], ticks)) for topic in (truth, wall)]
-    return _signals(rows[0], rows[1], Rows(friction, last), float(friction["dissipated_energy"][-1]))
+    topics = [bag.topics[f"/tau/{name}"] for name in ("simulation_state", "wall/state", "friction/state")]
+    truth, wall, friction = (Rows.held(topic, ticks) for topic in topics)
+    return _signals(truth, wall, friction, float(topics[-1]["dissipated_energy"][-1]))
 
 
 def of_graph(made: Graph, ticks: int, friction: str = "friction/state") -> WallFrictionRun:

@@ -18,11 +18,6 @@ LOST = 5e-3
 HELD = 0.9
 
 
-def _points(settings: StudySettings) -> np.ndarray:
-    z = settings.tau.parameters.wall.plane_z
-    return np.array([(0.0, y, z) for y in (settings.half, 0.0, -settings.half)])
-
-
 def tasks(settings: StudySettings) -> dict[str, Task]:
     """Returns steps of every height at three points, with and without a sample of delay."""
     work: dict[str, Task] = {}
@@ -30,9 +25,9 @@ def tasks(settings: StudySettings) -> dict[str, Task]:
         for delay in DELAYS:
             for name, design in settings.designs.items():
                 work[f"{name}-{delay}-{force:g}N"] = settings.pushes(
-                    design, _points(settings), force=force, delay=delay
+                    design, settings.middle_points, force=force, delay=delay
                 )
-            points = places(_points(settings))
+            points = places(settings.middle_points)
             work[f"bound-{delay}-{force:g}N"] = Bound(settings.tau.parameters, points, (force,) * 3, delay)
     return work
 
@@ -45,11 +40,11 @@ def answer(settings: StudySettings, results: Results) -> Answer:
         for n in names
     }
     bound = {d: np.array([F / results[f"bound-{d}-{F:g}N"]["penetration"] for F in forces]) for d in DELAYS}
-    most = [stiffest_push(settings.tau, p) for p in _points(settings)]
+    most = [stiffest_push(settings.tau, p) for p in settings.middle_points]
     result = Answer(
         {
             "forces": list(forces),
-            "y": _points(settings)[:, 1].tolist(),
+            "y": settings.middle_points[:, 1].tolist(),
             "largest_push": most,
             "stiffness": {n: {f"delay_{d}": k.tolist() for d, k in by.items()} for n, by in stiffness.items()},
             "bound": {f"delay_{d}": b.tolist() for d, b in bound.items()},
@@ -109,7 +104,7 @@ def _figure(
             axes.plot(forces, k, "k:", lw=1.8 - 0.8 * d, label=f"bound, delay {d}")
         axes.axvspan(most[i], max(*forces, *most) + 1.0, color="0.9", zorder=0)
         axes.set(
-            title=f"y = {1e3 * _points(settings)[i, 1]:g} mm",
+            title=f"y = {1e3 * settings.middle_points[i, 1]:g} mm",
             xlabel="push [N]",
             yscale="log",
             xlim=(0.0, max(*forces, *most) + 1.0),

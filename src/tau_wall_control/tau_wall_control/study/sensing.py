@@ -18,11 +18,6 @@ COARSER = (0.25, 1.0, 4.0, 16.0, 64.0)
 POLES = (250.0, 500.0, 1000.0, 2000.0, 4000.0)
 
 
-def _points(settings: StudySettings) -> np.ndarray:
-    z = settings.tau.parameters.wall.plane_z
-    return np.array([(0.0, y, z) for y in (settings.half, 0.0, -settings.half)])
-
-
 def _values(settings: StudySettings) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Returns sizes of counts and poles, with those of the device."""
     return (COARSER[1::2], POLES[1::2]) if settings.quick else (COARSER, POLES)
@@ -33,13 +28,13 @@ def tasks(settings: StudySettings) -> dict[str, Task]:
     resolution = settings.tau.parameters.encoders.joint_resolution
     work: dict[str, Task] = {}
     for scheme in SCHEMES:
-        work[f"{scheme}-true"] = settings.pushes(Design(scheme), _points(settings))
+        work[f"{scheme}-true"] = settings.pushes(Design(scheme), settings.middle_points)
         for coarser in _values(settings)[0]:
             other = settings.tau.with_parameters(f"encoders.joint_resolution={resolution * coarser!r}")
             for pole in _values(settings)[1]:
                 work[f"{scheme}-{coarser:g}-{pole:g}"] = settings.pushes(
                     Design(scheme),
-                    _points(settings),
+                    settings.middle_points,
                     parameters=other.parameters,
                     quantized=True,
                     velocity_pole=pole,

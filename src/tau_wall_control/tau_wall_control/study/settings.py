@@ -84,6 +84,12 @@ class StudySettings(BaseModel):
         return self.tau.parameters.workspace.cube_edge / 2.0
 
     @property
+    def middle_points(self) -> np.ndarray:
+        """Points of the wall in the middle of the workspace, shape (3, 3) [m]: rows from the highest y."""
+        z = self.tau.parameters.wall.plane_z
+        return np.array([(0.0, y, z) for y in (self.half, 0.0, -self.half)])
+
+    @property
     def grid(self) -> tuple[int, int, int]:
         """Rows, columns and runs of the Monte-Carlo comparison."""
         w = self.tau.parameters.wall

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.ndimage import binary_erosion
 
 from haptic_bags.bags import Bag
+from haptic_bags.ticks import Rows
 from haptic_devices.five_bar import FiveBar, FiveBarParameters, force_analysis, friction_analysis
 from haptic_devices.five_bar.force_analysis import SlidingMotion, rms_length
 from haptic_devices.five_bar.friction_analysis import tool_forces
@@ -75,10 +76,10 @@ class Run(PlanarRun):
         """
         ticks = bag.ticks(NAMESPACE, "device_state", "simulation_state", "device_command", "friction/state")
         device, truth, _, friction = ticks.values()
-        node, command = bag.parameters("device"), bag.topics[f"{NAMESPACE}/device_command"]
-        lag = node["command_delay_ticks"] + (node["mode"] == "realtime")
-        acts = np.searchsorted(command["tick"].astype(np.int64), ticks.tick - lag, side="right") - 1
-        started = (acts >= 0)[:, None]
+        node = bag.parameters("device")
+        acts = ticks.tick - node["command_delay_ticks"] - (node["mode"] == "realtime")
+        command = Rows.held(bag.topics[f"{NAMESPACE}/device_command"], acts)
+        started = (command["tick"].astype(np.int64) <= acts)[:, None]
         position = device["tool_pose"][:, 0:2]
         return cls(
             **phased(ticks, bag),
@@ -87,8 +88,8 @@ class Run(PlanarRun):
             velocity=truth["tool_twist"][:, 0:2],
             force=device["tool_wrench"][:, 0:2],
             intention=truth["operator_target"][:, 0:2],
-            target=np.where(started, command["tool_pose"][acts, 0:2], position[0]),
-            target_velocity=np.where(started, command["tool_twist"][acts, 0:2], 0.0),
+            target=np.where(started, command["tool_pose"][:, 0:2], position[0]),
+            target_velocity=np.where(started, command["tool_twist"][:, 0:2], 0.0),
             joints=truth["joint_position"],
             sticking=friction["sticking"][:, 0].astype(bool),
         )
