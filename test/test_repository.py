@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -33,6 +34,28 @@ def test_check_passes(command: list[str]) -> None:
     script = command if command[0].endswith(".py") else ["-m", *command]
     done = subprocess.run([sys.executable, *script], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_long_files_and_functions_have_the_reason_at_their_head() -> None:
+    """Files have at most 450 lines, functions 70, but for those with a comment "More than" or "Longer than"."""
+    without_reason = []
+    for path in map(Path, subprocess.check_output(["git", "ls-files", "*.py", "*.md"], cwd=ROOT, text=True).split()):
+        lines = (ROOT / path).read_text().splitlines()
+        head = "\n".join(lines[:5])
+        if len(lines) > 450 and "Written by" not in head and "More than 450 lines" not in head:
+            without_reason.append(str(path))
+        functions = list(long_functions(ast.parse("\n".join(lines)))) if path.suffix == ".py" else []
+        without_reason += [f"{path}:{first}" for first in functions if "# Longer than" not in lines[first - 2]]
+    assert without_reason == []
+
+
+def long_functions(tree: ast.AST) -> Iterator[int]:
+    """Yields the first lines, decorators included, of functions with more than 70 lines; not of those inside them."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.end_lineno - node.lineno >= 70:
+            yield min([node.lineno, *(one.lineno for one in node.decorator_list)])
+        else:
+            yield from long_functions(node)
 
 
 def test_every_link_of_the_documentation_leads_somewhere() -> None:

@@ -299,13 +299,10 @@ def run_study(
     """
     study = load_study(name)
     _check_workers(workers, scheduler)
-    if scheduler is None:
-        workers = workers or study.workers
+    workers = workers if scheduler else workers or study.workers
     settings, tasks = _prepared(name, study, words)
     digest = _digest(tasks)
-    if scheduler is not None:
-        with cluster(None, scheduler):  # refused before a directory is made
-            pass
+    _check_scheduler(scheduler)
     with _run_directory(name, digest, fresh) as (directory, before):
         facts: dict[str, Any] = {
             "study": name,
@@ -345,6 +342,13 @@ def run_study(
         show(made, directory, console)
         console.print(f"{facts['seconds']:.0f} s on {facts['workers']} workers", highlight=False)
     return 0
+
+
+def _check_scheduler(scheduler: str | None) -> None:
+    """Refuses a Dask scheduler that does not answer, before a directory is made."""
+    if scheduler is not None:
+        with cluster(None, scheduler):
+            pass
 
 
 def _check_workers(workers: int | None, scheduler: str | None) -> None:

@@ -39,8 +39,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from haptic_files import FileError, check_file
-
 from .launch_arguments import check_known, describe_missing, missing_argument
 from .launch_elements import (
     Argument,
@@ -58,7 +56,7 @@ from .launch_elements import (
     load_elements,
 )
 from .launch_names import join_namespace, valid_name, valid_namespace, valid_topic
-from .launch_parameters import ParameterValue, Scalar, write_parameters
+from .launch_parameters import ParameterValue, Scalar, checked_file, write_parameters
 from .launch_substitutions import (
     Context,
     LaunchFileError,
@@ -407,12 +405,7 @@ class _Evaluation:
 
     def _parameter_file(self, entry: Parameters, key: str, given: dict[str, str]) -> str:
         if entry.file is not None:
-            path = str(Path(self._text(entry.file)))
-            try:
-                check_file(path)
-            except FileError as error:
-                raise LaunchFileError(f"parameter file {error}") from None
-            return path
+            return checked_file(self._text(entry.file))
         parameters: _Evaluated = {}
         self._flatten(entry, "", parameters, given)
         if self.parameter_directory is None:

@@ -22,7 +22,7 @@ from typing import Any
 
 import yaml
 
-from haptic_files import load_yaml
+from haptic_files import FileError, check_file, load_yaml
 
 from .launch_substitutions import Context, LaunchFileError, Template, evaluate, parse_template
 
@@ -171,6 +171,19 @@ def dump_parameters(nodes: Mapping[str, Mapping[str, Any]]) -> str:
     """
     document = {name: {"ros__parameters": dict(values)} for name, values in nodes.items()}
     return yaml.dump(document, Dumper=_QuotingDumper, default_flow_style=False, width=10**9, sort_keys=False)
+
+
+def checked_file(path: str) -> str:
+    """Returns the path of a parameter file that can be read.
+
+    Raises:
+        LaunchFileError: it cannot.
+    """
+    try:
+        check_file(path)
+    except FileError as error:
+        raise LaunchFileError(f"parameter file {error}") from None
+    return path
 
 
 def write_parameters(nodes: Mapping[str, Mapping[str, Any]], directory: Path) -> str:

@@ -88,6 +88,7 @@ def differentiate_transport(
                 E_m[i, j - 24] = value
 
 
+# Longer than others by its arguments and their documentation.
 @njit(cache=True, nogil=True, error_model="numpy")
 def differentiate_memory(
     w: Trees,
