@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from haptic_core import process
-from haptic_core.messages import allocate, vector
+from haptic_core.messages import vector
 from haptic_core.rendering_node import RenderingNode
 from haptic_friction.comparison_renderer import ComparisonRenderer
+from haptic_friction.state_of_node import StateOfNode
 from haptic_msgs.msg import DeviceState, FrictionState
 
 
@@ -30,9 +31,7 @@ class ComparisonNode(RenderingNode):
 
     def install(self, built: ComparisonRenderer) -> None:
         self.renderer = built
-        n = len(built.models)
-        self._velocity, self._force = allocate(self.state, "velocity", n), allocate(self.state, "force", n)
-        self._displacement = allocate(self.state, "elastic_displacement", n)
+        self._written = StateOfNode(self.state, built.state)
         self.state.model = ",".join(self.parameters["models"])
 
     def reset(self) -> None:
@@ -42,8 +41,7 @@ class ComparisonNode(RenderingNode):
         self.renderer.step(velocity=vector(device.tool_twist.linear), force=vector(device.tool_wrench.force))
 
     def fill_state(self) -> None:
-        velocity, force, displacement, self.state.sticking, self.state.dissipated_energy = self.renderer.state
-        self._velocity[:], self._force[:], self._displacement[:] = velocity, force, displacement
+        self._written.write(self.renderer.state)
 
 
 def main() -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from haptic_core import process
-from haptic_core.messages import allocate, set_vector, vector
+from haptic_core.messages import set_vector, vector
 from haptic_core.rendering_node import RenderingNode
 from haptic_friction.factory import make_network
 from haptic_friction.network import ContactNetwork
 from haptic_friction.network_renderer import NetworkRenderer
+from haptic_friction.state_of_node import StateOfNode
 from haptic_msgs.msg import DeviceState, FrictionState
 
 __all__ = ["NetworkNode", "main", "make_network"]
@@ -40,9 +41,7 @@ class NetworkNode(RenderingNode):
 
     def install(self, built: NetworkRenderer) -> None:
         self.renderer = built
-        n = len(self.parameters["contact_first"])
-        self._velocity, self._force = allocate(self.state, "velocity", n), allocate(self.state, "force", n)
-        self._displacement = allocate(self.state, "elastic_displacement", n)
+        self._written = StateOfNode(self.state, built.state)
         self.state.model = self.parameters["model"]
 
     def reset(self) -> None:
@@ -53,8 +52,7 @@ class NetworkNode(RenderingNode):
         set_vector(self.command.tool_wrench.force, force.tolist())
 
     def fill_state(self) -> None:
-        velocity, force, displacement, self.state.sticking, self.state.dissipated_energy = self.renderer.state
-        self._velocity[:], self._force[:], self._displacement[:] = velocity, force, displacement
+        self._written.write(self.renderer.state)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from haptic_core import process
 from haptic_core.errors import InputError, ParameterError
-from haptic_core.messages import STATUS_OK, allocate, set_vector, vector, view
+from haptic_core.messages import STATUS_OK, set_vector, vector, view
 from haptic_core.rendering_node import RenderingNode
 from haptic_core.tick_inputs import Input, node_and_kind
 from haptic_friction.load import FrictionInputError
@@ -21,6 +21,7 @@ from haptic_friction.renderer import (
     take_over,
 )
 from haptic_friction.renderer import friction_axes as axes_of
+from haptic_friction.state_of_node import StateOfNode
 from haptic_msgs.msg import (
     BodyStates,
     ConstrainedReference,
@@ -75,10 +76,7 @@ class FrictionNode(RenderingNode):
             self.renderer = built
         else:
             self.renderer.replace(built)
-        velocity, force, displacement, *_ = self.renderer.state
-        self._velocity = allocate(self.state, "velocity", velocity.size)
-        self._force = allocate(self.state, "force", force.size)
-        self._displacement = allocate(self.state, "elastic_displacement", displacement.size)
+        self._written = StateOfNode(self.state, self.renderer.state)
         self.state.model = self.parameters["model"]
         warning = self.warning()
         if warning:
@@ -139,8 +137,7 @@ class FrictionNode(RenderingNode):
 
     def fill_state(self) -> None:
         assert self.renderer is not None
-        velocity, force, displacement, self.state.sticking, self.state.dissipated_energy = self.renderer.state
-        self._velocity[:], self._force[:], self._displacement[:] = velocity, force, displacement
+        self._written.write(self.renderer.state)
 
     def diagnostic_values(self) -> dict[str, Any]:
         values = super().diagnostic_values()
