@@ -164,6 +164,8 @@ def script() -> Callable[[str], ModuleType]:
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module  # Numba's cache finds compiled functions by it
+        if str(path.parent) not in sys.path:
+            sys.path.append(str(path.parent))  # scripts import each other
         spec.loader.exec_module(module)
         return module
 

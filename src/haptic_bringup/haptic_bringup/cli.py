@@ -298,7 +298,7 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without UTF-8 does not end a run
     try:
-        sys.exit(app(standalone_mode=len(sys.argv) == 1, prog_name="./haptics"))  # without words: the help
+        sys.exit(app(standalone_mode=len(sys.argv) == 1, prog_name="./haptics") or 0)  # without words: the help
     except _CommandLineError as error:
         words = " ".join(error.format_message().split()).rstrip(".")
         _stop(f"{words[:1].lower()}{words[1:]}", 2, f"{error.ctx.command_path if error.ctx else './haptics'} --help")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from traceback import extract_tb
+from types import ModuleType
 from typing import Any
 
 import jinja2
@@ -107,11 +108,9 @@ def write_report(directory: Path, console: Console) -> Report:
     except HapticError:
         raise
     except Exception as error:  # a bag that is not what the experiment records can fail anywhere
-        file = str(module.__file__)
-        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
-        place = f" ({Path(file).name}, line {lines[-1]})" if lines else ""
         raise HapticError(
-            f"{directory}: the report of {experiment.name} cannot use what was recorded: {damage(error)}{place}"
+            f"{directory}: the report of {experiment.name} cannot use what was recorded: {damage(error)}"
+            f"{_place(error, module)}"
         ) from error
     if safety := safety_of(bags):
         report.metrics["safety"] = safety
@@ -139,6 +138,17 @@ def write_report(directory: Path, console: Console) -> Report:
     (target / "report.html").write_text(page)
     _print(report, target, console)
     return report
+
+
+def _place(error: Exception, module: ModuleType) -> str:
+    """Names the last line of a report's module, or package, that an error has passed."""
+    file = Path(str(module.__file__))
+    package = file.name == "__init__.py"
+    for frame in reversed(extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        if path == file or (package and path.parent == file.parent):
+            return f" ({f'{path.parent.name}/' if package else ''}{path.name}, line {frame.lineno})"
+    return ""
 
 
 def run_file_of(directory: Path) -> dict[str, Any]:

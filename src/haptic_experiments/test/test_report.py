@@ -196,7 +196,7 @@ def test_a_report_that_misses_a_number_names_its_line(
     monkeypatch.setattr(report, "Bag", lambda path: bag)
     (tmp_path / "bag").mkdir()
     (tmp_path / "bag/metadata.yaml").touch()
-    place = r"KeyError: 'encoder_resolution' \(friction_impedance\.py, line \d+\)$"
+    place = r"KeyError: 'encoder_resolution' \(friction_impedance/__init__\.py, line \d+\)$"
     with pytest.raises(HapticError, match=place):
         write_report(tmp_path, Console(file=StringIO()))
 
