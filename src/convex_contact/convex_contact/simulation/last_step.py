@@ -21,7 +21,7 @@ from convex_contact.simulation.reports import (
     ContactReport,
     StepStatistics,
     WorldAxesContacts,
-    contact_report_arrays,
+    contact_report,
     solver_numbers,
     step_impulses,
     step_world_axes_arrays,
@@ -70,7 +70,7 @@ class LastStep:
             flat, flags = np.zeros(0), np.zeros(0, dtype=bool)
             whole, frames = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3, 3))
             return ContactReport(whole, none, frames, flat, none, none, flat, flags, flat)
-        return ContactReport(*contact_report_arrays(c.record, self._workspace))
+        return contact_report(c.record, self._workspace)
 
     @property
     def contacts_in_world_axes(self) -> WorldAxesContacts:

@@ -45,8 +45,7 @@ class StepStatistics:
     residual: float
 
 
-@dataclass(frozen=True)
-class ContactReport:
+class ContactReport(NamedTuple):
     """Contacts of a step, n of them; velocities and impulses are those of B against A, or on B.
 
     Attributes:
@@ -115,20 +114,6 @@ class ContactReport:
         return total
 
 
-class ContactReportArrays(NamedTuple):
-    """Arrays of a :class:`ContactReport`, for compiled code."""
-
-    body: np.ndarray
-    position: np.ndarray
-    frame: np.ndarray
-    signed_distance: np.ndarray
-    impulse: np.ndarray
-    slip_velocity: np.ndarray
-    normal_velocity: np.ndarray
-    sticking: np.ndarray
-    area: np.ndarray
-
-
 class WorldAxesContacts(NamedTuple):
     """Contacts of a step with the impulses in world axes, n of them; on B, or of B against A.
 
@@ -155,8 +140,8 @@ class WorldAxesContacts(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def contact_report_arrays(c: ContactRecord, s: Any) -> ContactReportArrays:
-    """Returns the arrays of the last step's :class:`ContactReport`."""
+def contact_report(c: ContactRecord, s: Any) -> ContactReport:
+    """Returns the contacts of the last step."""
     gamma, vc, derived, took_part, _ = outputs(s)
     law = law_of(s)
     n = c.count[0]
@@ -165,7 +150,7 @@ def contact_report_arrays(c: ContactRecord, s: Any) -> ContactReportArrays:
         for i in range(3):
             slip[k, i] = vc[k, 0] * c.frame[k, 0, i] + vc[k, 1] * c.frame[k, 1, i]
         sticking[k] = took_part[k] != 0 and _P.sticks(law, derived, k, vc[k, 0], vc[k, 1], vc[k, 2])
-    return ContactReportArrays(
+    return ContactReport(
         c.body[:n].copy(), c.point[:n].copy(), c.frame[:n].copy(), c.phi0[:n].copy(), gamma[:n].copy(), slip,
         vc[:n, 2].copy(), sticking, c.area[:n].copy(),
     )  # fmt: skip
@@ -191,7 +176,7 @@ def world_axes_arrays(
 @njit(cache=True, nogil=True, error_model="numpy")
 def step_world_axes_arrays(c: ContactRecord, s: Any) -> WorldAxesContacts:
     """Returns the contacts of the last step with the impulses in world axes."""
-    r = contact_report_arrays(c, s)
+    r = contact_report(c, s)
     return world_axes_arrays(r.body, r.position, r.frame, r.signed_distance, r.impulse, r.slip_velocity, r.sticking)
 
 
