@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from scene_tables import SCENE_TABLES, table
 
+from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.motions import spatial, wall
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import load_launch_file
@@ -58,16 +59,16 @@ def delayed_edges() -> str:
     """Makes the table of the experiments with several rendering nodes, and of their delayed edges."""
     rows = []
     for name in experiment_names():
-        kinds = {}
-        for node in _nodes(name):
+        kinds, nodes = {}, _nodes(name)
+        for node in nodes:
             if kind := KINDS.get(node.executable.partition("/")[0]):
                 kinds[node.name] = kind
         if len(kinds) < 2:
             continue
         delayed: dict[str, set[str]] = {}
-        for node in _nodes(name):
+        for node in nodes:
             for entry in filter(None, node.parameters.get("delayed_inputs", ())):
-                delayed.setdefault(kinds[node.name], set()).add(kinds[entry.partition(":")[0]])
+                delayed.setdefault(kinds[node.name], set()).add(kinds[node_and_kind(entry)[0]])
         cut = ", ".join(f"{' and '.join(sorted(sources))} to {kind}" for kind, sources in delayed.items())
         words = [kind if n == 1 else f"{n} of {kind}" for kind, n in Counter(kinds.values()).items()]
         page = f"[page](../config/{name}/page.md)" if (ROOT / "config" / name / "page.md").exists() else ""

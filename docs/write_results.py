@@ -27,6 +27,7 @@ from typing import Any
 
 import derived_parts
 import yaml
+from scene_tables import table
 
 from haptic_experiments.study import load_study
 from haptic_launch.experiments import Experiment, experiment_names, load_experiment
@@ -186,10 +187,10 @@ def claims_table(name: str) -> str:
     """Makes the table of claims of an experiment or study: claim, measurement, verdict, failing alteration."""
     fails = failures(name)
     rows = [
-        f"| {cell(c['claim'])} | {cell(c['measured'])} | {VERDICTS[c['shown']]} | {cell(fails.get(c['claim'], ''))} |"
+        (cell(c["claim"]), cell(c["measured"]), VERDICTS[c["shown"]], cell(fails.get(c["claim"], "")))
         for c in claims_of(name)
     ]
-    return "\n".join(["| claim | measured | verdict | fails with |", "| --- | --- | --- | --- |", *rows])
+    return table(("claim", "measured", "verdict", "fails with"), *rows)
 
 
 def study_section(name: str) -> str:
@@ -226,9 +227,8 @@ def section(experiment: Experiment, description: LaunchDescription) -> str:
     for argument in description.arguments:
         choices = f" ({', '.join(argument.choices)})" if argument.choices else ""
         default = f"`{cell(argument.default)}`" if argument.default else ""
-        rows.append(f"| `{argument.name}` | {default} | {cell(argument.description or '')}{cell(choices)} |")
-    table = "\n".join(["| argument | default | meaning |", "| --- | --- | --- |", *rows])
-    return "\n\n".join([*parts, f"### Arguments of {name}", table])
+        rows.append((f"`{argument.name}`", default, cell(argument.description or "") + cell(choices)))
+    return "\n\n".join([*parts, f"### Arguments of {name}", table(("argument", "default", "meaning"), *rows)])
 
 
 def pages() -> dict[str, str]:
@@ -251,9 +251,9 @@ def pages() -> dict[str, str]:
         studies = [name for name, (own, _, _) in STUDIES.items() if own == page]
         texts = [*members.values(), *map(study_section, studies)]
         found[f"{page}.md"] = "\n\n".join([HEADING, f"# {title}", *texts]) + "\n"
-        rows = [f"| [{name}]({page}.md#{name}) | {shown_claims(name)} |" for name in members]
-        rows += [f"| [study {name}]({page}.md#study-{name}) | {shown_claims(name)} |" for name in studies]
-        index.append("\n".join([f"## {title}\n", "| experiment | claims shown |", "| --- | --- |", *rows]))
+        rows = [(f"[{name}]({page}.md#{name})", shown_claims(name)) for name in members]
+        rows += [(f"[study {name}]({page}.md#study-{name})", shown_claims(name)) for name in studies]
+        index.append(f"## {title}\n\n{table(('experiment', 'claims shown'), *rows)}")
     found["README.md"] = "\n\n".join(index) + "\n"
     return found
 
