@@ -131,7 +131,8 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
     variants = chosen_variants(experiment, arguments, given)
     records = arguments.get("record") == "true" and not arguments.get("output")
     own = {"output": "given below"} if records else {}
-    nodes_of_variants = [checked_nodes(description, {**given, **chosen, **own}) for chosen in variants.values()]
+    arguments_of_variants = [{**given, **chosen, **own} for chosen in variants.values()]
+    nodes_of_variants = [checked_nodes(description, chosen) for chosen in arguments_of_variants]
     nodes = [node for found in nodes_of_variants for node in found]
     packages = frozenset(node.executable.partition("/")[0] for node in nodes)
     complete_setup(packages, experiment.report)
@@ -148,7 +149,7 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
         check_graph(found, name)
     choices = [argument.name for argument in description.arguments if argument.choices]
     check_configuration(nodes, choices, literals=experiment.home.package != _SUITE)
-    check_programs(description, [{**given, **chosen, **own} for chosen in variants.values()])
+    check_programs(description, arguments_of_variants)
     line = ""
     if names_device:
         check_connected(nodes)

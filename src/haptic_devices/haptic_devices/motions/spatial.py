@@ -360,17 +360,16 @@ def of_period(plan: Callable[[float], SpatialPlan]) -> Callable[[Mapping[str, An
     return lambda given: plan(given["period"])
 
 
-_PLANS: dict[str, Callable[[float], SpatialPlan]] = {
-    "parallel_parking": parallel_parking_plan,
-    "steering": steering_plan,
-    "sphere_tour": sphere_tour_plan,
-    "guided_push": guided_push_plan,
-    "push_and_release": push_and_release_plan,
-}
 #: motions of the Cobotic Hand Controller by name, as functions of the parameters of the device's node
-SPATIAL_MOTIONS = {name: of_period(plan) for name, plan in _PLANS.items()}
+SPATIAL_MOTIONS = {
+    "parallel_parking": of_period(parallel_parking_plan),
+    "steering": of_period(steering_plan),
+    "sphere_tour": of_period(sphere_tour_plan),
+    "guided_push": of_period(guided_push_plan),
+    "push_and_release": of_period(push_and_release_plan),
+}
 
 
 def make_spatial_plan(motion: str, period: float) -> SpatialPlan:
     """Makes the plan of one of `SPATIAL_MOTIONS` for a sampling period [s]."""
-    return _PLANS[motion](period)
+    return SPATIAL_MOTIONS[motion]({"period": period})

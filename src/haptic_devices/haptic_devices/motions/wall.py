@@ -25,7 +25,7 @@ In a tap the hand accelerates the tool and opens its fingers 2 mm before the wal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -278,19 +278,18 @@ def touch_world_plan(period: float) -> SpatialPlan:
     return hand.build()
 
 
-_PLANS: dict[str, Callable[[float], SpatialPlan]] = {
-    "wall_push": wall_push_plan,
-    "wall_tour": wall_tour_plan,
-    "angled_wall": angled_wall_plan,
-    "rough_wall": rough_wall_plan,
-    "dental_probe": dental_probe_plan,
-    "corner": corner_plan,
-    "touch_world": touch_world_plan,
-}
 #: motions of the TAU device by name, as functions of the parameters of the device's node
-WALL_MOTIONS = {name: of_period(plan) for name, plan in _PLANS.items()}
+WALL_MOTIONS = {
+    "wall_push": of_period(wall_push_plan),
+    "wall_tour": of_period(wall_tour_plan),
+    "angled_wall": of_period(angled_wall_plan),
+    "rough_wall": of_period(rough_wall_plan),
+    "dental_probe": of_period(dental_probe_plan),
+    "corner": of_period(corner_plan),
+    "touch_world": of_period(touch_world_plan),
+}
 
 
 def make_wall_plan(motion: str, period: float) -> SpatialPlan:
     """Makes the plan of one of `WALL_MOTIONS` for a sampling period [s]."""
-    return _PLANS[motion](period)
+    return WALL_MOTIONS[motion]({"period": period})
