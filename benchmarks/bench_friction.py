@@ -124,7 +124,7 @@ def measure(name: str, dimension: int, loop: Callable[..., None] | None, options
 
 
 def memory(elements: int) -> str:
-    """What a batch of model C takes, in memory and per step."""
+    """Measures the memory and the time per step of a batch of model C."""
     model = ModelC(CoulombLaw(FORCE), stiffness=STIFFNESS, damping=DAMPING, period=PERIOD)
     batch = Batch(model, count=elements)
     velocity = inputs("impedance", 1, elements)

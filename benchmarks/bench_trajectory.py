@@ -33,7 +33,7 @@ def least(function: Any, repetitions: int) -> float:
 
 
 def agreement(drake: Any, motion: tuple[np.ndarray, np.ndarray]) -> str:
-    """How far ours and Drake's dv/d(v, u) of the steps from a motion's states are apart, at Drake's v_s, 0.1 mm/s."""
+    """Compares our dv/d(v, u) of the steps from a motion's states with Drake's, at Drake's v_s, 0.1 mm/s."""
     states, inputs = motion
     system = ActuatedWorld(pushing_world(), period=PERIOD, stiction_tolerance=1e-4)
     theirs, worst = drake.linearization(states, inputs, 1)[1], []

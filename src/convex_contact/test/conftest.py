@@ -1,4 +1,4 @@
-"""What the tests share: random problems, small worlds, Coal's bindings as reference, a plain solver of Lagged."""
+"""Fixtures of the tests: random problems, small worlds, Coal's bindings as reference, a plain solver of Lagged."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_products_with_vectors(n: int) -> None:
 
 @pytest.mark.parametrize("n", [6, 11])
 def test_congruences_of_links_with_zeros_beyond_their_path(n: int) -> None:
-    """Of two links of different lengths of their paths; on the diagonal the upper half is enough."""
+    """The paths of two links have different lengths; on the diagonal the upper half is enough."""
     rng = np.random.default_rng(n)
     G = rng.normal(size=(3, 3))
     G = G + G.T

@@ -1,4 +1,4 @@
-"""What a world looks like: where triangles and lines are drawn."""
+"""Drawings of worlds: positions of triangles and lines."""
 
 from __future__ import annotations
 

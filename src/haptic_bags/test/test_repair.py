@@ -91,7 +91,7 @@ def insert(path: Path, clock: Clock, opcode: int, content: bytes) -> None:
 
 
 def copied(path: Path, target: Path) -> Path:
-    """What a process that dies now leaves: the files, without what it has in memory."""
+    """Copies the files of a bag, as a process that dies now leaves them: without what it has in memory."""
     shutil.rmtree(target, ignore_errors=True)
     return Path(shutil.copytree(path, target))
 

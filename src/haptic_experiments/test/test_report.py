@@ -40,7 +40,7 @@ COUNT_FORCE = (6000.0 + 10.0 / 1e-3) * COUNT
 
 @pytest.fixture
 def claims(bag_of: Bags) -> Claims:
-    """What the report claims of a run: opposition, drift, chatter (identification: test_bag_identification.py)."""
+    """Claims of the report about a run: opposition, drift, chatter (identification: test_bag_identification.py)."""
     return lambda run: analyse({"bag": bag_of(run)}).claims[:3]
 
 
@@ -128,7 +128,7 @@ def test_elements_in_parallel_slide_at_the_end_of_their_loading_curve(signals: S
 
 
 def test_the_stribeck_law_begins_to_slide_at_its_static_force(signals: Signals, bag_of: Bags) -> None:
-    """What the encoder's counts may turn the force by is a share of the stretch, Fs/K instead of F/K."""
+    """The encoder's counts rotate the force by their ratio to the elastic displacement, here Fs/K and not F/K."""
     run = signals()
     turned = 0.6 * np.sqrt(2.0) * 1.1781e-5 / (F / 6000.0)  # of one count, 11.8 um, across F/K
     cosine, sine = np.cos(turned), np.sin(turned)

@@ -87,7 +87,7 @@ Columns = dict[str, np.ndarray]
 
 
 def simulated(force: np.ndarray, **parameters: Any) -> Columns:
-    """What the node says of a load."""
+    """Returns the columns of the node's state under a load."""
     known = {**PARAMETERS, **parameters}
     velocity, friction = (np.empty((len(force), len(NAMES))) for _ in range(2))
     for column in range(len(NAMES)):

@@ -1,4 +1,4 @@
-"""The one process beside the guided tool: closed forms, an independent generator; what the report makes of signals."""
+"""The single-process reference of the guided tool against closed forms and an independent generator; the report."""
 
 from __future__ import annotations
 

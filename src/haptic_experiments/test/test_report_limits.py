@@ -32,7 +32,7 @@ def verdicts(judge: Callable[..., Any], *arguments: Any) -> list[bool | None]:
 
 
 def column(energy: float) -> ColumnLoops:
-    """Of a loop of 1 mm that takes an energy [J] below a sliding displacement of 2 mm and a force of 4 N."""
+    """Makes a loop of 1 mm that takes an energy [J], below a sliding displacement of 2 mm and a force of 4 N."""
     loop = MeasuredLoop(0.0, 1.0, 1e-3, 0.0, 0.01, minor=False, simple=True, energy=energy, closed_form_energy=1e-3,
                         closure=0.0)  # fmt: skip
     return ColumnLoops(4.0, 2e-3, 5e-4, 0.0, 0.0, [loop])
@@ -64,7 +64,7 @@ def test_model_b_neither_leaves_the_continuous_motion_nor_vibrates(
 
 
 def test_sticking_is_extrapolated_to_the_paper_s_step_in_milliseconds() -> None:
-    """Of impacts whose times have an error of ten times the step."""
+    """The times of the impacts have an error of ten times the step."""
     steps = (sliding_rod.FINE, 2.0 * sliding_rod.FINE)
     fine, coarse = ({"lagged": SimpleNamespace(sticking_time=2e-4 + 10.0 * step)} for step in steps)
     found = sliding_rod.sticking_times(fine, coarse)["lagged"]  # type: ignore[arg-type]

@@ -52,12 +52,12 @@ class StudySettings(BaseModel):
 
     @property
     def quick(self) -> bool:
-        """Whether the study takes few values."""
+        """True if the study has few values."""
         return self.size == "quick"
 
     @property
     def standard(self) -> bool:
-        """Whether device, design and push are the stand-in's own, for which targets and baseline are known."""
+        """True for the suite's own device, design and push, for which targets and baseline are known."""
         own = TauDevice.default()
         same = self.tau.fingerprint == own.fingerprint and self.tau.parameters.control == own.parameters.control
         push = own.parameters.disturbance
