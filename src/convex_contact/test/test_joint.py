@@ -10,7 +10,7 @@ import pytest
 
 from convex_contact import Material, Simulator, World, WorldError
 from convex_contact.problem.approximations import APPROXIMATIONS
-from convex_contact.simulation import step_control
+from convex_contact.simulation import step_attempts
 from convex_contact.simulation.world_arrays import pair_arrays
 
 #: an arm with a continuous shoulder, a revolute elbow with limits and a sliding hand, all of whose links have mass
@@ -170,8 +170,8 @@ def test_a_step_that_is_taken_back_leaves_nothing(
         )  # fmt: skip
     arm.add_sphere("pusher", radius=0.05, position=(1.3, 0.0, -0.5), velocity=(-0.3, 0.0, 0.0), prescribed=True)
     seen = []
-    for start in (step_control.StepStart, WholeStart):
-        monkeypatch.setattr(step_control, "StepStart", start)
+    for start in (step_attempts.StepStart, WholeStart):
+        monkeypatch.setattr(step_attempts, "StepStart", start)
         sim = Simulator(arm, accuracy=3e-4, approximation=approximation)
         pull = sim.couple("ball", stiffness=50.0, damping=1.0)
         pull.target((0.5, 0.1, -0.5), velocity=(0.0, -0.1, 0.0))

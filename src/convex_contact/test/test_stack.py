@@ -122,3 +122,25 @@ def test_with_pairs_that_overlap_alone_it_is_thrown_up() -> None:
     stack = Stack(EQUAL, 1e10, lift=1e-4)
     assert run(stack, 1e-2, "sap", 0.5).energies.max() < 0.06
     assert run(stack, 1e-2, "sap", 0.5, threshold=1e-13).energies.max() > 1.0
+
+
+@pytest.mark.parametrize("approximation", ["lagged", "sap"])
+def test_at_rest_newton_mostly_has_nothing_to_do_until_a_force_acts(approximation: str) -> None:
+    """Of boxes of 1 and 1000 kg in turn the residual at rest is rounding; 1e-8 of the top one's weight is not.
+
+    Each interface, of stiffness 4 k, is relieved of that force.
+    """
+    stack = Stack(np.where(np.arange(10) % 2, 1e3, 1.0), 1e7)
+    sim = stack.simulator(2e-3, approximation)
+    sim.step(100)
+    iterations = []
+    for _ in range(100):
+        sim.step()
+        iterations.append(sim.statistics.iterations)
+    assert np.mean(iterations) < 0.5
+    force = 1e-8 * GRAVITY * stack.masses[9]
+    sim.apply_wrench("box 9", force=(0.0, 0.0, force))
+    height = sim.state("box 9").position[2]
+    sim.step(2000)
+    risen = sim.state("box 9").position[2] - height
+    assert risen == pytest.approx(10 * force / (4.0 * stack.stiffness), rel=0.05)

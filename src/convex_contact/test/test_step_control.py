@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from convex_contact import ConvergenceError, Material, Simulator, World, WorldDynamics, rollout
+from convex_contact.collision.contacts import empty_contacts
+from convex_contact.simulation import step_control
+from convex_contact.simulation.step_attempts import CompiledAttempts, InterpretedAttempts, extrapolate
 
 G = 9.81
 #: neither damping nor friction
@@ -166,6 +170,111 @@ def test_a_step_without_a_solution_at_any_length_is_an_error() -> None:
     with pytest.raises(ConvergenceError, match="it is not solved"):
         sim.step()
     assert sim.time == pytest.approx(0.01, abs=1e-15) and np.array_equal(sim.dynamics.arrays.q, before)
+
+
+ROBOT = """<robot name="robot"><link name="base"><inertial><mass value="2"/>
+    <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial>
+    <collision><geometry><sphere radius="0.1"/></geometry></collision></link>
+  <link name="wheel"><inertial><origin xyz="0.2 0 0"/><mass value="1"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <link name="slide"><inertial><mass value="0.5"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <joint name="turn" type="continuous"><parent link="base"/><child link="wheel"/><axis xyz="0 1 0"/></joint>
+  <joint name="push" type="prismatic"><parent link="base"/><child link="slide"/><axis xyz="1 0 0"/>
+    <limit lower="-0.5" upper="0.5" effort="9" velocity="99"/></joint></robot>"""
+
+
+def robot_and_ball(tmp_path: Path) -> World:
+    """A floating robot with a wheel and a slide that falls beside a ball, both elastic."""
+    path = tmp_path / "robot.urdf"
+    path.write_text(ROBOT)
+    world = World()
+    world.add_half_space("floor", material=ELASTIC)
+    material = Material(stiffness=1e4, friction=0.3, dissipation=1.0, relaxation_time=0.0)
+    world.add_urdf("robot", path, floating=True, position=(0.0, 0.0, 0.11), material=material)
+    ball = world.add_sphere("ball", mass=0.3, radius=0.05, position=(0.5, 0.0, 0.06), material=material)
+    world.bodies[ball].angular_velocity = np.array([1.0, 5.0, 2.0])
+    return world
+
+
+@pytest.mark.parametrize("second_order", [False, True])
+def test_compiled_attempts_are_those_of_the_simulators_own_steps(
+    second_order: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both solve the same problems to rounding (polished), from other guesses of the solver's factors."""
+    ends = []
+    for kind in (CompiledAttempts, InterpretedAttempts):
+        monkeypatch.setattr(step_control, "CompiledAttempts", kind)
+        sim = Simulator(robot_and_ball(tmp_path), accuracy=1e-5, second_order=second_order, polish=True)
+        turn = sim.joint("turn")
+        turn.velocity = 8.0
+        sim.step(60)
+        assert sim.control is not None and sim.control.statistics.rejected > 0
+        ends.append((sim.time, *sim.body_states(), turn.position, len(sim.contacts.body), sim.period))
+    for got, expected in zip(*ends, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_extrapolation_is_that_of_the_exponential_map(tmp_path: Path) -> None:
+    """Pinocchio's q2 (+) (q2 (-) q1) on each joint of a tree, and the same turn once more for a free body."""
+    sim = Simulator(robot_and_ball(tmp_path), period=1e-3)
+    a, random = sim.dynamics.arrays, np.random.default_rng(7)
+    tree = 0
+    model, i, j = sim.world.trees[tree].model.model, a.tree_q[tree], a.tree_q[tree + 1]
+    q1, v1, v2 = a.q.copy(), random.normal(size=sim.dynamics.nv), random.normal(size=sim.dynamics.nv)
+    q1[i:j] = pin.randomConfiguration(model, np.full(model.nq, -1.0), np.full(model.nq, 1.0))
+    q2 = q1.copy()
+    q2[i:j] = pin.integrate(model, q1[i:j], 0.3 * random.normal(size=model.nv))
+    free = next(t for t in range(len(a.tree_kind)) if t != tree)
+    k = a.tree_q[free]
+    q2[k : k + 3] += 0.1
+    turn = pin.Quaternion(pin.exp3(np.array([0.2, -0.1, 0.3])))
+    q2[k + 3 : k + 7] = (turn * pin.Quaternion(q1[k + 3 : k + 7])).coeffs()
+    a.q[:], a.v[:] = q2, v2
+    extrapolate(a.record, q1, v1)
+    expected = q2.copy()
+    expected[i:j] = pin.integrate(model, q2[i:j], pin.difference(model, q1[i:j], q2[i:j]))
+    expected[k : k + 3] += 0.1
+    expected[k + 3 : k + 7] = (turn * turn * pin.Quaternion(q1[k + 3 : k + 7])).coeffs()
+    np.testing.assert_allclose(a.q, expected, atol=1e-14)
+    np.testing.assert_allclose(a.v, 2.0 * v2 - v1, atol=1e-15)
+
+
+def test_a_restored_state_repeats_the_lengths_of_steps() -> None:
+    sim = ball(0.02, accuracy=1e-6)
+    sim.step(60)
+    state = sim.state()
+    sim.step(40)
+    expected = sim.time, sim.state("ball").position[2]
+    sim.restore(state)
+    sim.step(40)
+    assert (sim.time, sim.state("ball").position[2]) == expected
+
+
+def test_lists_of_contacts_grow_within_an_attempt(tmp_path: Path) -> None:
+    ends = []
+    for room in (None, 0):
+        sim = Simulator(robot_and_ball(tmp_path), accuracy=1e-5)
+        if room is not None:
+            d = sim.dynamics
+            d.contacts, d.previous = (empty_contacts(room, d.contacts.J.shape[3]) for _ in range(2))
+        sim.advance(0.1)
+        ends.append(sim.state("ball").position)
+    np.testing.assert_array_equal(*ends)
+
+
+def test_an_attempt_that_is_not_finite_leaves_the_state() -> None:
+    sim = ball(0.02, accuracy=1e-6)
+    sim.advance(0.01)
+    before, period = sim.dynamics.arrays.q.copy(), sim.period
+    sim.dynamics.arrays.body_wrench[1] = 1e308
+    with pytest.raises(ConvergenceError, match=r"in the step from t = 0\.01 s"):
+        sim.step()
+    assert sim.time == pytest.approx(0.01, abs=1e-15) and sim.period == period
+    np.testing.assert_array_equal(sim.dynamics.arrays.q, before)
+    sim.dynamics.arrays.body_wrench[1] = 0.0
+    sim.step(5)
+    assert sim.time > 0.01
 
 
 def test_what_does_not_fit_together_is_refused() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,9 +62,9 @@ class BodyRows:
         )  # fmt: skip
 
     @property
-    def compiled(self) -> bool:
-        """All rows are made by :func:`write_body_rows` from constant numbers."""
-        return not self.others and not self._timed
+    def by_python(self) -> tuple[Collection[Any], Collection[Any]]:
+        """Controllers that make rows by Python, and motors' numbers that are functions of time; the same objects."""
+        return self.others, self._timed
 
     @property
     def count(self) -> int:

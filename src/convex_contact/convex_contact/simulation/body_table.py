@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -15,6 +15,38 @@ from convex_contact.model.tree_kernels import place_links
 
 if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import WorldDynamics
+
+
+class BodyLists(NamedTuple):
+    """Bodies of a world whose states compiled code reads.
+
+    Attributes:
+        free: numbers of the free bodies (n,).
+        free_centers: their centres of mass in their frames (n, 3) [m].
+        posed: numbers of the links, then of the prescribed bodies (m,).
+        centers: like `free_centers`; 0 for prescribed bodies, whose frames are their poses.
+    """
+
+    free: np.ndarray
+    free_centers: np.ndarray
+    posed: np.ndarray
+    centers: np.ndarray
+
+
+class BodyColumns(NamedTuple):
+    """States of all bodies: of their frames, in the world's axes.
+
+    Attributes:
+        position: (n, 3) [m].
+        orientation: quaternions (x, y, z, w) (n, 4), body to world.
+        velocity: (n, 3) [m/s].
+        angular_velocity: (n, 3) [rad/s].
+    """
+
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
@@ -66,19 +98,23 @@ def _read_posed(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _read_states(
-    w: WorldRecord, q: np.ndarray, v: np.ndarray, free: np.ndarray, free_centers: np.ndarray, posed: np.ndarray,
-    centers: np.ndarray, position: np.ndarray, orientation: np.ndarray, velocity: np.ndarray,
-    angular_velocity: np.ndarray,
-) -> None:  # fmt: skip
-    """Writes the rows of free bodies and links in each of several states (n, nq), (n, nv); ends with the last one."""
+def read_bodies(w: WorldRecord, bodies: BodyLists, out: BodyColumns) -> None:
+    """Writes the rows of free bodies and links at the present q and v, in a world whose trees have kernels."""
+    position, orientation, velocity, angular = out
+    _read_free_bodies(w, bodies.free, bodies.free_centers, position, orientation, velocity, angular)
+    for tree in range(len(w.joint_start) - 1):
+        if w.joint_start[tree] < w.joint_start[tree + 1]:
+            place_links(w, tree)
+    _read_posed(w, bodies.posed, bodies.centers, position, orientation, velocity, angular)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _read_states(w: WorldRecord, q: np.ndarray, v: np.ndarray, bodies: BodyLists, out: BodyColumns) -> None:
+    """Writes the rows in each of several states (n, nq), (n, nv), with one more axis in `out`; ends with the last."""
     for k in range(len(q)):
         w.q[:], w.v[:] = q[k], v[k]
-        _read_free_bodies(w, free, free_centers, position[k], orientation[k], velocity[k], angular_velocity[k])
-        for tree in range(len(w.joint_start) - 1):
-            if w.joint_start[tree] < w.joint_start[tree + 1]:
-                place_links(w, tree)
-        _read_posed(w, posed, centers, position[k], orientation[k], velocity[k], angular_velocity[k])
+        state = BodyColumns(out.position[k], out.orientation[k], out.velocity[k], out.angular_velocity[k])
+        read_bodies(w, bodies, state)
 
 
 class BodyTable:
@@ -88,28 +124,30 @@ class BodyTable:
         dynamics: of the world.
 
     Attributes:
-        position, velocity, angular_velocity: of the bodies' frames in the world's axes (n, 3) [m, m/s, rad/s].
-        orientation: quaternions (x, y, z, w) (n, 4).
+        position, orientation, velocity, angular_velocity: see :class:`BodyColumns`.
+        columns: these four.
+        lists: bodies that move.
     """
 
     def __init__(self, dynamics: WorldDynamics) -> None:
         self._dynamics = dynamics
         world = dynamics.world
         n = len(world.bodies)
-        self.position, self.orientation = np.zeros((n, 3)), np.zeros((n, 4))
-        self.velocity, self.angular_velocity = np.zeros((n, 3)), np.zeros((n, 3))
+        self.columns = BodyColumns(np.zeros((n, 3)), np.zeros((n, 4)), np.zeros((n, 3)), np.zeros((n, 3)))
+        self.position, self.orientation, self.velocity, self.angular_velocity = self.columns
         free = [i for i, body in enumerate(world.bodies) if body.kind == "free"]
-        self._free = np.array(free, dtype=np.int64)
         self._deformables = [t for t, tree in enumerate(world.trees) if isinstance(tree.model, DeformableTree)]
         vertices = {i for t in self._deformables for i in world.trees[t].bodies if world.bodies[i].geometries}
         self.orientation[sorted(vertices), 3] = 1.0
-        self._free_centers = np.array([world.bodies[i].center for i in free]).reshape(-1, 3)
         links = [i for i, body in enumerate(world.bodies) if body.kind == "link" and i not in vertices]
         prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
         self._trees = sorted({int(dynamics.arrays.body_tree[i]) for i in links})
-        self._posed = np.array(links + prescribed, dtype=np.int64)
-        self._centers = np.zeros((len(self._posed), 3))  # 0 for prescribed bodies: their frames are their poses
-        self._centers[: len(links)] = [world.bodies[i].center for i in links] or np.zeros((0, 3))
+        centers = np.zeros((len(links) + len(prescribed), 3))
+        centers[: len(links)] = [world.bodies[i].center for i in links] or np.zeros((0, 3))
+        self.lists = BodyLists(
+            np.array(free, dtype=np.int64), np.array([world.bodies[i].center for i in free]).reshape(-1, 3),
+            np.array(links + prescribed, dtype=np.int64), centers,
+        )  # fmt: skip
         for i, body in enumerate(world.bodies):
             if body.kind == "fixed":
                 state = dynamics.state(i)
@@ -117,13 +155,13 @@ class BodyTable:
 
     def read(self) -> BodyTable:
         """Updates the table from the present state, and returns it."""
-        a, columns = self._dynamics.arrays, (self.position, self.orientation, self.velocity, self.angular_velocity)
-        if len(self._free):
-            _read_free_bodies(a.record, self._free, self._free_centers, *columns)
+        a, lists, columns = self._dynamics.arrays, self.lists, self.columns
+        if len(lists.free):
+            _read_free_bodies(a.record, lists.free, lists.free_centers, *columns)
         for t in self._trees:
             self._dynamics.write_links(t)
-        if len(self._posed):
-            _read_posed(a.record, self._posed, self._centers, *columns)
+        if len(lists.posed):
+            _read_posed(a.record, lists.posed, lists.centers, *columns)
         for t in self._deformables:
             tree = self._dynamics.world.trees[t]
             count = len(tree.model.contact)
@@ -132,18 +170,16 @@ class BodyTable:
             self.velocity[numbers] = a.v[a.tree_v[t + 1] - 3 * count : a.tree_v[t + 1]].reshape(count, 3)
         return self
 
-    def read_states(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Returns the columns of the table in several states, in a world whose trees have kernels.
+    def read_states(self, q: np.ndarray, v: np.ndarray) -> BodyColumns:
+        """Returns the states of the bodies in several states, in a world whose trees have kernels.
 
         Args:
             q: coordinates (n, nq), the last ones the present ones.
             v: velocities (n, nv), likewise.
 
         Returns:
-            Positions (n, nb, 3), quaternions (n, nb, 4), velocities and angular velocities (n, nb, 3).
+            Columns with one more axis in front, of length n.
         """
-        columns = (self.position, self.orientation, self.velocity, self.angular_velocity)
-        out = tuple(np.repeat(column[None], len(q), axis=0) for column in columns)
-        record = self._dynamics.arrays.record
-        _read_states(record, q, v, self._free, self._free_centers, self._posed, self._centers, *out)
+        out = BodyColumns(*(np.repeat(column[None], len(q), axis=0) for column in self.columns))
+        _read_states(self._dynamics.arrays.record, q, v, self.lists, out)
         return out

@@ -14,6 +14,8 @@
 Two lists of contacts alternate: a step writes one of them and reads the last step's contacts in the other.
 :func:`make_steps` is the compiled loop over steps that alternates them. :meth:`StepRecords.advance` calls it for many
 whole steps at once, :meth:`StepRecords.make_step` for a step before and after which Python has work in the world.
+Whole steps are called by the addresses of their code and of their record: Numba takes longer to look at a record than
+a small world takes for a tenth of its step.
 
 The large functions of 1 to 4 are called by their address (`solver/stages.py`). `contact_query` has the margins
 PREDICTED, ALL_PAIRS and KEPT; `solver/borrowed.py` explains `borrow` and `_nrt=False`.
@@ -22,14 +24,14 @@ PREDICTED, ALL_PAIRS and KEPT; `solver/borrowed.py` explains `borrow` and `_nrt=
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numba.experimental import structref
 
 from convex_contact.collision.contacts import carry_tangential
-from convex_contact.model.arrays import BodyRowRecord, ContactRecord, JointRowRecord, WorldRecord
+from convex_contact.model.arrays import BodyRowRecord, ContactArrays, ContactRecord, JointRowRecord, WorldRecord
 from convex_contact.model.bodies import move_free_bodies, prepare_free_bodies
 from convex_contact.model.tree_kernels import move_trees, prepare_trees
 from convex_contact.problem.elastoplastic import find_elastic_displacement
@@ -51,8 +53,9 @@ if TYPE_CHECKING:
 
 #: number of records that a simulator keeps
 KEPT_RECORDS = 6
-#: status of :func:`make_steps`, in addition to those of `newton`
+#: status of :func:`make_steps`, in addition to those of `newton`; all are below STATUSES
 NO_ROOM, LIMIT_REACHED, ROWS_FAILED = 3, 4, 5
+STATUSES = 8
 
 
 @structref.register
@@ -111,8 +114,25 @@ def _stages(world: Any, now: Any, before: Any, between: Any, joints: Any, worksp
     )
 
 
+class PreparedSteps(NamedTuple):
+    """Record and code of a simulator's compiled steps, valid as long as its parts stay the same objects.
+
+    Attributes:
+        record: the steps' arguments.
+        code: address of :func:`make_whole_steps` for this type of record.
+        parts: records of the world, of the first and the second list of contacts, of the rows of joints between bodies
+            and of trees, and the workspace; the record borrows them.
+    """
+
+    record: Borrowed
+    code: int
+    parts: tuple[Any, ...]
+
+
 class StepRecords:
-    """Last records of a simulator's steps, and steps with them; workspaces of steps with an accuracy alternate.
+    """Last records of a simulator's steps, and steps with them.
+
+    Steps with an accuracy have three lists of contacts in turn, or two workspaces.
 
     Args:
         constants: stiffness_t, damping_t, elastoplastic, speculative and linear of :func:`step_world`.
@@ -120,20 +140,33 @@ class StepRecords:
 
     def __init__(self, *constants: Any) -> None:
         self._constants = constants
-        self._made: list[tuple[Borrowed, Any, Any, Any, Any, Any, Any]] = []
+        self._made: list[PreparedSteps] = []
 
-    def _of(self, d: WorldDynamics, between: Any, joints: Any, workspace: Any) -> tuple[Borrowed, bool]:
-        """Returns the record of these parts, kept alive, and whether the contacts of the last step are its second."""
-        world, now, before = d.arrays.record, d.contacts.record, d.previous.record
-        for record, w, a, b, k, j, s in self._made:
-            if w is world and k is between and j is joints and s is workspace:
-                if a is before and b is now:
-                    return record, True
-                if a is now and b is before:
-                    return record, False
+    def of(
+        self, d: WorldDynamics, last: ContactArrays, other: ContactArrays, between: Any, joints: Any, workspace: Any
+    ) -> tuple[PreparedSteps, bool]:
+        """Prepares steps with two lists of contacts.
+
+        Args:
+            d: world in motion.
+            last: contacts of the last step.
+            other: list of contacts which the coming step writes.
+            between, joints, workspace: see :meth:`make_step`; the first two are records.
+
+        Returns:
+            The prepared steps, and whether the last step's contacts are the record's second list.
+        """
+        world, now, before = d.arrays.record, last.record, other.record
         parts = world, before, now, between, joints, workspace
-        made = Borrowed(_step_record(*parts, d.find_faces, *_stages(*parts), *self._constants))
-        self._made = [(made, world, before, now, between, joints, workspace), *self._made[: KEPT_RECORDS - 1]]
+        exchanged = world, now, before, between, joints, workspace
+        for made in self._made:
+            if made.parts == parts:
+                return made, True
+            if made.parts == exchanged:
+                return made, False
+        record = Borrowed(_step_record(*parts, d.find_faces, *_stages(*parts), *self._constants))
+        made = PreparedSteps(record, address_of(make_whole_steps, record, True, 0.0, 0.0, 0), parts)
+        self._made = [made, *self._made[: KEPT_RECORDS - 1]]
         return made, True
 
     def advance(
@@ -154,9 +187,9 @@ class StepRecords:
         """
         period, horizon, left = d.period, d.contact_horizon(approximation), count
         while left > 0:
-            record, into_first = self._of(d, between.record, joints, workspace)
+            (record, code, _), into_first = self.of(d, d.contacts, d.previous, between.record, joints, workspace)
             if run is None:
-                made, status = make_steps(record, into_first, period, horizon, left, True, 0)
+                made, status = divmod(_call_steps(code, record.address, into_first, period, horizon, left), STATUSES)
             else:
                 made, status = run(record, into_first, period, horizon, count - left)
             for _ in range(made):
@@ -164,10 +197,8 @@ class StepRecords:
             if made & 1:
                 d.swap()
             left -= made
-            if status == ROWS_FAILED:
-                raise between.error()
             if status != newton.CONVERGED:
-                self._enlarge(d, workspace, status)
+                self.mend(d, between, workspace, status)
 
     def make_step(
         self, d: WorldDynamics, between: BodyRows, joints: Any, workspace: Any, approximation: str,
@@ -186,7 +217,7 @@ class StepRecords:
         """
         period, horizon, given = d.period, d.contact_horizon(approximation), load(False)
         while True:
-            record, into_first = self._of(d, between.record, joints, workspace)
+            (record, _, _), into_first = self.of(d, d.contacts, d.previous, between.record, joints, workspace)
             made, status = make_steps(record, into_first, period, horizon, 1, False, given)
             if made:
                 d.swap()
@@ -194,14 +225,17 @@ class StepRecords:
             if status == LIMIT_REACHED:
                 given = load(True)
             else:
-                self._enlarge(d, workspace, status)
+                self.mend(d, between, workspace, status)
 
-    def _enlarge(self, d: WorldDynamics, workspace: Any, status: int) -> None:
-        """Makes room for the contacts of the coming step.
+    def mend(self, d: WorldDynamics, between: BodyRows, workspace: Any, status: int) -> None:
+        """Makes room for the contacts of the coming step, which failed.
 
         Raises:
             ConvergenceError: the step failed for another reason.
+            ValueError: the rows of a joint between bodies could not be made.
         """
+        if status == ROWS_FAILED:
+            raise between.error()
         if status != NO_ROOM:
             raise self.error(d, workspace, status)
         d.swap()
@@ -240,6 +274,20 @@ def make_steps(
         if status != newton.CONVERGED:
             return k, status
     return count, newton.CONVERGED
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def make_whole_steps(x: StepRecord, into_first: bool, period: float, horizon: float, count: int) -> int:
+    """Makes whole steps of this length, see :func:`make_steps`; returns the number made times STATUSES, plus status."""
+    borrow(x.workspace).period = period
+    made, status = make_steps(x, into_first, period, horizon, count, True, 0)
+    return STATUSES * made + status
+
+
+@njit(cache=True, nogil=True)
+def _call_steps(code: int, record: int, into_first: bool, period: float, horizon: float, count: int) -> int:
+    """Calls :func:`make_whole_steps` at an address with the record at an address."""
+    return call_integer(code, (record, into_first, period, horizon, count))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

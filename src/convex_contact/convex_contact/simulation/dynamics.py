@@ -321,11 +321,17 @@ class WorldDynamics(StateAccess):
         a.body_pose[numbers], a.body_twist[numbers] = poses, twists
         a.link_jacobian[a.body_link[numbers]] = jacobians
 
-    def contact_horizon(self, approximation: str) -> float:
-        """Returns h s of the module's proof [s], the distance at which a contact may act per speed of its bodies."""
+    def contact_horizon(self, approximation: str, period: float | None = None) -> float:
+        """Returns h s of the module's proof [s], the distance at which a contact may act per speed of its bodies.
+
+        Args:
+            approximation: of the solver.
+            period: dt [s]; None: that of the coming step.
+        """
+        period = self.period if period is None else period
         if approximation == "sap":
-            return (self.period + self._longest_relaxation) * self._steepest
-        return self.period * (self._steepest if approximation.startswith("similar") else 1.0)
+            return (period + self._longest_relaxation) * self._steepest
+        return period * (self._steepest if approximation.startswith("similar") else 1.0)
 
     def collect(self, approximation: str = "lagged", *, again: bool = False) -> ContactArrays:
         """Finds the contacts of the step, after :meth:`prepare`.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -129,14 +130,12 @@ class JointRows:
         return self.arrays.idle[: int(self.arrays.idle_count[0])]
 
     @property
-    def timed(self) -> bool:
-        """A target, a feedforward or an effort limit of a motor is a function of time."""
-        return bool(self._timed)
+    def by_python(self) -> tuple[Collection[Any], Collection[Any]]:
+        """Laws that are no motors, and motors' numbers that are functions of time; :func:`choose_rows` does the rest.
 
-    @property
-    def compiled(self) -> bool:
-        """All laws are motors with constant numbers, so that :func:`choose_rows` alone makes the rows."""
-        return not self._others and not self._timed
+        The collections stay the same objects.
+        """
+        return self._others, self._timed
 
     def copies(self) -> list[np.ndarray]:
         """Copies all arrays that steps change, for :meth:`restore`; the numbers of motors follow their attributes."""
@@ -161,7 +160,7 @@ class JointRows:
         for row, law, places in self._others:
             a.parameters[row] = law.numbers([d.arrays.q[i] for i in places], time, d.period)
         motors = a.motor
-        if self.timed:
+        if self._timed:
             motors = motors.copy()
             for entry, (_, motor, _) in zip(motors, self._motors, strict=True):
                 entry[3:7] = [motor.at(name, time) for name in motor.TIMED]

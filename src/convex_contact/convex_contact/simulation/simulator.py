@@ -258,9 +258,7 @@ class Simulator(LastStep):
 
     def body_states(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Returns positions (n, 3), quaternions (n, 4), velocities and angular velocities (n, 3) of all bodies."""
-        table = self._bodies.read()
-        columns = table.position, table.orientation, table.velocity, table.angular_velocity
-        a, b, c, d = (column.copy() for column in columns)
+        a, b, c, d = (column.copy() for column in self._bodies.read().columns)
         return a, b, c, d
 
     def set_state(
@@ -374,18 +372,19 @@ class Simulator(LastStep):
         numbers = (period, *self._options.values())
         configure(self._workspace, self._chosen.code, self._law.code, *numbers, *self._solver_numbers)
 
-    def _is_whole(self) -> bool:
-        """Returns whether compiled code alone can make a step, without Python."""
-        others = self.springs or self.couplings or self.constraints or self._own
-        rows = self._joint_rows.compiled and self._body_rows.compiled
-        return not others and rows and self.dynamics.compiled
+    @property
+    def is_whole(self) -> bool:
+        """Compiled code alone makes the coming step: Python has no work in it."""
+        if self.springs or self.couplings or self.constraints or self._own or any(self._by_python):
+            return False
+        return self.dynamics.compiled
 
     def make_step(self) -> None:
         """Makes one step of length :attr:`period`; like :meth:`step` without an accuracy."""
         self._make_steps(1)
 
     def _make_steps(self, count: int) -> None:
-        if self._is_whole():
+        if self.is_whole:
             self._advance(count)
             return
         for _ in range(count):
@@ -393,11 +392,12 @@ class Simulator(LastStep):
 
     def _advance(self, count: int, run: Callable[..., tuple[int, int]] | None = None) -> None:
         """Makes whole steps, see :meth:`StepRecords.advance`."""
-        before, parts = self.time, (self._joint_rows.record, self._workspace, self.approximation)
+        d, between, joints = self.dynamics, self._body_rows, self._joint_rows.record
+        before = d.time
         try:
-            self._records.advance(self.dynamics, self._body_rows, *parts, count, run)
+            self._records.advance(d, between, joints, self._workspace, self.approximation, count, run)
         finally:
-            self._solved = self._solved or self.time != before
+            self._solved = self._solved or d.time != before
 
     def _make_interpreted_step(self) -> None:
         """Makes a step with Python's work before and after the compiled call."""
@@ -421,6 +421,7 @@ class Simulator(LastStep):
             self.dynamics.prepare()  # controllers may read poses
         self._controllers = [controller.start(self.dynamics) for controller in self.world.controllers]
         self._body_rows = BodyRows(self.dynamics, self._controllers)
+        self._by_python = (*self._joint_rows.by_python, *self._body_rows.by_python)
 
     def _own_rows(self) -> TermInputs:
         """Returns the rows in the coming step that controllers and constraints make by Python.

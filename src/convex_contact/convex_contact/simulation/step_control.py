@@ -20,17 +20,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pinocchio as pin
-from numba import njit
 
-from convex_contact.model.arrays import WorldRecord
-from convex_contact.model.bodies import FREE
 from convex_contact.problem import checks
 from convex_contact.problem.errors import ConvergenceError
-from convex_contact.simulation.step_start import StepStart
+from convex_contact.simulation.step_attempts import Attempts, CompiledAttempts, InterpretedAttempts, MovingBodies
 
 if TYPE_CHECKING:
     from convex_contact.simulation.simulator import Simulator
@@ -68,6 +64,7 @@ class StepControl:
         second_order: extrapolate the result.
 
     Attributes:
+        next_period: length of the coming step, unless it is limited [s].
         statistics: counts of steps.
 
     Raises:
@@ -78,18 +75,17 @@ class StepControl:
         self.accuracy = checks.number("accuracy", accuracy, above=0.0)
         self.largest = checks.number("largest_period", largest_period, above=0.0)
         self.second_order = second_order
-        d = simulator.dynamics
-        self._models = [tree.model.model for tree in simulator.world.trees if hasattr(tree.model, "model")]
-        if second_order and len(self._models) < len(simulator.world.trees):
+        if second_order and not all(hasattr(tree.model, "model") for tree in simulator.world.trees):
             raise ValueError("second_order: expected a world without deformable bodies, got one with")
-        self._moving = np.flatnonzero(d.arrays.body_tree >= 0)
-        self._radius = d.arrays.body_radius[self._moving]
-        self._start: StepStart | None = None
+        arrays = simulator.dynamics.arrays
+        moving = np.flatnonzero(arrays.body_tree >= 0)
+        self._moving = MovingBodies(moving, arrays.body_radius[moving])
+        self._made: dict[type[Attempts], Attempts] = {}
         self.reset()
 
     def reset(self) -> None:
         """Restarts with a short step and clears the statistics."""
-        self._next = FIRST * self.largest
+        self.next_period = FIRST * self.largest
         self.statistics = StepCounts()
 
     def step(self, simulator: Simulator, longest: float = math.inf) -> float:
@@ -102,22 +98,22 @@ class StepControl:
         Raises:
             ConvergenceError: the shortest step has no solution, or errs by more than the accuracy.
         """
-        start = self._start = self._start or StepStart(simulator)
-        start.note()
-        period = min(self._next, longest)
+        attempts = self._attempts(simulator)
+        attempts.note()
+        period = min(self.next_period, longest)
         while True:
             failure = None
             try:
-                error = self._try(simulator, start, period)
+                error = attempts.make(period)
             except ConvergenceError as unsolved:
                 error, failure = math.inf, unsolved
             ratio = SAFETY * math.sqrt(self.accuracy / error) if error > 0.0 else GROWTH
             proposed = min(period * min(max(ratio, SHRINK), GROWTH), self.largest)
             if error <= self.accuracy:
-                start.accept()
+                attempts.accept()
                 break
             self.statistics.rejected += 1
-            start.return_to()
+            attempts.return_to()
             if period <= SHORTEST * self.largest:
                 raise failure or ConvergenceError(
                     f"an error of {error:.3g} m in a step of {period:.3g} s from t = {simulator.time:.9g} s",
@@ -129,59 +125,13 @@ class StepControl:
             period = min(proposed, SAFETY * period)
         self.statistics.accepted += 1
         self.statistics.shortest = min(self.statistics.shortest, period)
-        if period == self._next or proposed < self._next:  # `longest` did not shorten it
-            self._next = proposed
+        if period == self.next_period or proposed < self.next_period:  # `longest` did not shorten it
+            self.next_period = proposed
         return period
 
-    def _try(self, simulator: Simulator, start: StepStart, period: float) -> float:
-        """Makes a step, and from the start again two halves; returns the error [m]."""
-        d = simulator.dynamics
-        start.begin()
-        simulator.set_period(period)
-        simulator.make_step()
-        whole = [part[self._moving] for part in simulator.body_states()[:2]]
-        q1, v1 = d.arrays.q.copy(), d.arrays.v.copy()
-        start.begin()
-        simulator.set_period(0.5 * period)
-        simulator.make_step()
-        start.keep()
-        simulator.make_step()
-        halves = [part[self._moving] for part in simulator.body_states()[:2]]
-        distance = np.linalg.norm(halves[0] - whole[0], axis=1)
-        cosine = np.einsum("bi,bi->b", halves[1], whole[1])
-        chord = np.linalg.norm(halves[1] - np.copysign(1.0, cosine)[:, None] * whole[1], axis=1)
-        angle = 4.0 * np.arcsin(np.minimum(0.5 * chord, 1.0))
-        if self.second_order:
-            self._extrapolate(simulator, q1, v1)
-        return float((distance + self._radius * angle).max())
-
-    def _extrapolate(self, simulator: Simulator, q1: np.ndarray, v1: np.ndarray) -> None:
-        """Moves the result of the halves by its difference from that of the whole step."""
-        a = simulator.dynamics.arrays
-        a.v[:] = 2.0 * a.v - v1
-        for tree, model in enumerate(self._models):
-            i, j = a.tree_q[tree], a.tree_q[tree + 1]
-            a.q[i:j] = pin.integrate(model, a.q[i:j], pin.difference(model, q1[i:j], a.q[i:j]))
-        _extrapolate_free_bodies(a.record, q1)
-
-
-@njit(cache=True, error_model="numpy")
-def _extrapolate_free_bodies(w: WorldRecord, q1: np.ndarray) -> None:
-    """Moves each free body by its difference from coordinates q1 (nq,): by a translation and a rotation."""
-    for tree in range(len(w.tree_kind)):
-        if w.tree_kind[tree] != FREE:
-            continue
-        i = w.tree_q[tree]
-        for k in range(i, i + 3):
-            w.q[k] += w.q[k] - q1[k]
-        halves, whole = w.q[i + 3 : i + 7], q1[i + 3 : i + 7]
-        u, c = _product(halves[:3], halves[3], -whole[:3], whole[3])
-        u, c = _product(u, c, halves[:3], halves[3])
-        length = math.sqrt(u @ u + c * c)
-        halves[:3], halves[3] = u / length, c / length
-
-
-@njit(cache=True)
-def _product(u: np.ndarray, c: float, v: np.ndarray, d: float) -> tuple[np.ndarray, float]:
-    """Returns the product of the quaternions [u; c] and [v; d]."""
-    return c * v + d * u + np.cross(u, v), c * d - u @ v
+    def _attempts(self, simulator: Simulator) -> Attempts:
+        """Returns the attempts that are possible now: compiled ones, unless Python has work in a step."""
+        kind: Any = CompiledAttempts if simulator.is_whole else InterpretedAttempts
+        if kind not in self._made:
+            self._made = {kind: kind(simulator, self._moving, self.second_order)}
+        return self._made[kind]

@@ -68,6 +68,9 @@ NEAR = 0.1
 STALL_RATIO, STALLS = 0.5, 4
 #: residuals up to this fraction of the momenta are zero
 ZERO = 4.0 * EPS
+#: and those of a guess are zero up to the bound of rounding, which is larger where heavy bodies press on light ones;
+#: it is computed for residuals up to this fraction of the momenta
+NEAR_ZERO = 1e-12
 
 
 @njit(error_model="numpy", cache=True)
@@ -280,7 +283,8 @@ def _check_convergence(w: Any, first: bool, guess: bool) -> None:
     """Checks which islands have converged or failed, and which of the active ones need a new factor.
 
     A guess that passes the test still gets one step: at small periods the velocity of the previous step passes it, and
-    gravity and small forces, always below the tolerance, would never act. With `polish` a converged island goes on as
+    gravity and small forces, always below the tolerance, would never act; but none if the residual is mere rounding, as
+    that of bodies at rest. With `polish` a converged island goes on as
     long as each step, of Newton's method itself, quarters its residual; a last step that raises it is undone.
     """
     state, residual, size, last = w.island_state, w.island_residual, w.island_size, w.island_last
@@ -296,6 +300,8 @@ def _check_convergence(w: Any, first: bool, guess: bool) -> None:
             continue
         converged = residual[i] <= absolute + relative * size[i]
         finished = residual[i] <= ZERO * size[i] or (converged and not polish and not (first and guess))
+        if first and guess and not finished and residual[i] <= NEAR_ZERO * size[i]:
+            finished = residual[i] <= _rounding(w, i)
         if first:
             stalls[i] = polishing[i] = 0
         elif polishing[i] != 0:
