@@ -185,13 +185,14 @@ ROBOT = """<robot name="robot"><link name="base"><inertial><mass value="2"/>
 
 
 def robot_and_ball(tmp_path: Path) -> World:
-    """A floating robot with a wheel and a slide that falls beside a ball, both elastic."""
+    """A floating robot with a wheel and a slide that falls beside a ball, both elastic; another ball approaches."""
     path = tmp_path / "robot.urdf"
     path.write_text(ROBOT)
     world = World()
     world.add_half_space("floor", material=ELASTIC)
     material = Material(stiffness=1e4, friction=0.3, dissipation=1.0, relaxation_time=0.0)
     world.add_urdf("robot", path, floating=True, position=(0.0, 0.0, 0.11), material=material)
+    world.add_sphere("pusher", radius=0.05, position=(0.65, 0.0, 0.06), velocity=(-3.0, 0.0, 0.0), prescribed=True)
     ball = world.add_sphere("ball", mass=0.3, radius=0.05, position=(0.5, 0.0, 0.06), material=material)
     world.bodies[ball].angular_velocity = np.array([1.0, 5.0, 2.0])
     return world
@@ -208,9 +209,11 @@ def test_compiled_attempts_are_those_of_the_simulators_own_steps(
         sim = Simulator(robot_and_ball(tmp_path), accuracy=1e-5, second_order=second_order, polish=True)
         turn = sim.joint("turn")
         turn.velocity = 8.0
+        pull = sim.couple("ball", stiffness=30.0, damping=0.5)
+        pull.target((0.4, 0.1, 0.1), velocity=(0.0, 0.2, 0.0))
         sim.step(60)
         assert sim.control is not None and sim.control.statistics.rejected > 0
-        ends.append((sim.time, *sim.body_states(), turn.position, len(sim.contacts.body), sim.period))
+        ends.append((sim.time, *sim.body_states(), pull.force, turn.position, len(sim.contacts.body), sim.period))
     for got, expected in zip(*ends, strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
 

@@ -85,7 +85,7 @@ def test_steps_of_a_trajectory_are_one_call(make: Callable[..., Simulator], monk
     sim = make()
     trajectory(sim, 30)
     monkeypatch.setattr(Simulator, "step", None)
-    monkeypatch.setattr(compiled_step, "make_steps", None)
+    monkeypatch.setattr(compiled_step, "_call_steps", None)
     assert trajectory(sim, 30).q.shape == (31, len(sim.dynamics.arrays.q))
 
 

@@ -1,6 +1,7 @@
-"""Calls of compiled functions by their address, from code that Numba compiles; this module needs Numba.
+"""Calls of compiled functions and arrays by their address, in code that Numba compiles; this module needs Numba.
 
 >>> value = call_double(address, (x, y))  # in compiled code
+>>> numbers = doubles_at(array.ctypes.data, array.shape)  # in compiled code, while Python keeps the array
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import carray, njit, types
 from numba.extending import intrinsic
 
 
@@ -33,3 +34,17 @@ def _call_returning(result: types.Type) -> Any:
 call_integer = _call_returning(types.int64)
 #: (address, arguments) likewise for a function whose result is a double
 call_double = _call_returning(types.float64)
+
+
+@intrinsic
+def _pointer(typing_context: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.inttoptr(values[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(types.float64)(types.int64), generate
+
+
+@njit(inline="always")
+def doubles_at(address: int, shape: Any) -> Any:
+    """Returns the contiguous array of doubles of this shape at an address, while its owner exists."""
+    return carray(_pointer(address), shape)

@@ -7,9 +7,9 @@
     >>> batch.body_states()[0]  # positions (simulator, body, 3)
 
 Simulators share no state, so each gives the same bits as alone. Many steps (:meth:`Batch.step`) are one
-compiled call of each, a step with an accuracy is one call for each attempt, unless Python has to act between them:
-couplings, constraints, prescribed bodies. A user's function between steps (:meth:`Batch.run`) holds the interpreter
-lock.
+compiled call of each, a step with an accuracy is one call for each attempt, unless Python has work in a step:
+constraints, functions of time, deformable bodies. A user's function between steps (:meth:`Batch.run`) holds the
+interpreter lock.
 """
 
 from __future__ import annotations

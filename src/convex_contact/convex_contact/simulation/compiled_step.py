@@ -2,20 +2,20 @@
 
 :func:`step_world` makes one step:
 
-1. Prepare: A, v* and poses from q0, v0, and rows of joints between bodies, joint laws and limits. Unless the step is
-   whole, Python does this.
+1. Prepare: A, v* and poses from q0, v0, couplings, and rows of joints between bodies, joint laws and limits. Unless
+   the step is whole, Python does this.
 2. Contacts: finds the pairs within the margins of the bodies, and matches them with the contacts of the last step.
 3. Load: writes A, v*, and the Jacobians and parameters of the contacts into the solver's workspace.
 4. Solve: computes the velocity v at the end of the step.
 5. Repeat: from 2 with wider margins, if a pair that was left out might act at v. If a limit of a joint acts that was
    left out, the caller repeats the step with all limits.
-6. Move: q = q0 + dt N(q0) v, and the elastic displacements of the contacts.
+6. Move: q = q0 + dt N(q0) v, prescribed bodies, and the elastic displacements of the contacts.
 
 Two lists of contacts alternate: a step writes one of them and reads the last step's contacts in the other.
 :func:`make_steps` is the compiled loop over steps that alternates them. :meth:`StepRecords.advance` calls it for many
 whole steps at once, :meth:`StepRecords.make_step` for a step before and after which Python has work in the world.
-Whole steps are called by the addresses of their code and of their record: Numba takes longer to look at a record than
-a small world takes for a tenth of its step.
+It is called by the addresses of its code and of its record, at which Numba would look longer than a tenth of a small
+world's step.
 
 The large functions of 1 to 4 are called by their address (`solver/stages.py`). `contact_query` has the margins
 PREDICTED, ALL_PAIRS and KEPT; `solver/borrowed.py` explains `borrow` and `_nrt=False`.
@@ -36,8 +36,10 @@ from convex_contact.model.bodies import move_free_bodies, prepare_free_bodies
 from convex_contact.model.tree_kernels import move_trees, prepare_trees
 from convex_contact.problem.elastoplastic import find_elastic_displacement
 from convex_contact.problem.errors import ConvergenceError
+from convex_contact.simulation.coupling import CouplingTable, add_couplings, finish_couplings
 from convex_contact.simulation.dynamics import ALL_PAIRS, KEPT, PREDICTED, collect_contacts, grow_margins
 from convex_contact.simulation.joint_rows import acts
+from convex_contact.simulation.prescribed_bodies import move_prescribed
 from convex_contact.simulation.step_inputs import load, load_joint_rows
 from convex_contact.solver import newton
 from convex_contact.solver.borrowed import Borrowed, Record, RecordType, borrow
@@ -71,9 +73,12 @@ class StepRecord(Record):
         first, second: lists of contacts, which the steps write in turn.
         between: rows of joints between bodies; None: the world has no such joint.
         joints: rows of joint laws and limits of trees; None: the world has no tree.
+        couplings: of the simulator, rows of `coupling.CouplingTable`.
+        prescribed: numbers of the prescribed bodies.
         workspace: of the solver.
         find_faces: address of the function that finds the faces of contact surfaces; 0: the world has none.
-        load_joint_rows, collect_contacts, load, solve_step: addresses of a step's large functions (`_stages`).
+        load_joint_rows, collect_contacts, load, solve_step, add_couplings, finish_couplings: addresses of a step's
+            large functions (`_stages`).
         stiffness_t: tangential stiffness [N/m]; 0: that of the normal direction.
         damping_t: tangential damping [N s/m].
         elastoplastic: whether contacts have an elastic displacement.
@@ -85,32 +90,39 @@ class StepRecord(Record):
 structref.define_proxy(
     StepRecord,
     StepType,
-    ["world", "first", "second", "between", "joints", "workspace", "find_faces", "load_joint_rows", "collect_contacts",
-     "load", "solve_step", "stiffness_t", "damping_t", "elastoplastic", "speculative", "linear"],
+    ["world", "first", "second", "between", "joints", "couplings", "prescribed", "workspace", "find_faces",
+     "load_joint_rows", "collect_contacts", "load", "solve_step", "add_couplings", "finish_couplings",
+     "stiffness_t", "damping_t", "elastoplastic", "speculative", "linear"],
 )  # fmt: skip
 
 
 @njit(cache=True)
 def _step_record(
     world: WorldRecord, first: ContactRecord, second: ContactRecord, between: BodyRowRecord | None,
-    joints: JointRowRecord | None, workspace: Any, find_faces: int, load_joint_rows: int, collect_contacts: int,
-    load: int, solve_step: int, stiffness_t: float, damping_t: float, elastoplastic: bool, speculative: bool,
-    linear: bool,
+    joints: JointRowRecord | None, couplings: np.ndarray, prescribed: np.ndarray, workspace: Any, find_faces: int,
+    load_joint_rows: int, collect_contacts: int, load: int, solve_step: int, add_couplings: int,
+    finish_couplings: int, stiffness_t: float, damping_t: float, elastoplastic: bool, speculative: bool, linear: bool,
 ) -> StepRecord:  # fmt: skip
     return StepRecord(
-        world, first, second, between, joints, workspace, find_faces, load_joint_rows, collect_contacts, load,
-        solve_step, stiffness_t, damping_t, elastoplastic, speculative, linear,
+        world, first, second, between, joints, couplings, prescribed, workspace, find_faces, load_joint_rows,
+        collect_contacts, load, solve_step, add_couplings, finish_couplings, stiffness_t, damping_t, elastoplastic,
+        speculative, linear,
     )  # fmt: skip
 
 
-def _stages(world: Any, now: Any, before: Any, between: Any, joints: Any, workspace: Any) -> tuple[int, ...]:
-    """Returns the addresses of a step's large functions; of rows of joints 0 where the world has none."""
+def _stages(
+    world: Any, now: Any, before: Any, between: Any, joints: Any, couplings: np.ndarray, workspace: Any
+) -> tuple[int, ...]:
+    """Returns the addresses of a step's large functions; 0 for those of what the world does not have."""
     no_joints = between is None and joints is None
+    pulled = len(couplings) > 0
     return (
         0 if no_joints else address_of(load_joint_rows, world, between, joints, workspace, 0.0, False),
         address_of(collect_contacts, world, now, before, 0, 0.0, KEPT),
         address_of(load, world, now, workspace, 0.0, 0.0, 0),
         address_of(newton.solve_step, workspace),
+        address_of(add_couplings, world, couplings, 0.0) if pulled else 0,
+        address_of(finish_couplings, world, couplings, 0.0) if pulled else 0,
     )
 
 
@@ -119,9 +131,9 @@ class PreparedSteps(NamedTuple):
 
     Attributes:
         record: the steps' arguments.
-        code: address of :func:`make_whole_steps` for this type of record.
+        code: address of :func:`make_steps` for this type of record.
         parts: records of the world, of the first and the second list of contacts, of the rows of joints between bodies
-            and of trees, and the workspace; the record borrows them.
+            and of trees, the table of couplings, and the workspace; the record borrows them.
     """
 
     record: Borrowed
@@ -143,40 +155,43 @@ class StepRecords:
         self._made: list[PreparedSteps] = []
 
     def of(
-        self, d: WorldDynamics, last: ContactArrays, other: ContactArrays, between: Any, joints: Any, workspace: Any
-    ) -> tuple[PreparedSteps, bool]:
+        self, d: WorldDynamics, last: ContactArrays, other: ContactArrays, between: Any, joints: Any,
+        couplings: CouplingTable, workspace: Any,
+    ) -> tuple[PreparedSteps, bool]:  # fmt: skip
         """Prepares steps with two lists of contacts.
 
         Args:
             d: world in motion.
             last: contacts of the last step.
             other: list of contacts which the coming step writes.
-            between, joints, workspace: see :meth:`make_step`; the first two are records.
+            between, joints, couplings, workspace: see :meth:`make_step`; the first two are records.
 
         Returns:
             The prepared steps, and whether the last step's contacts are the record's second list.
         """
         world, now, before = d.arrays.record, last.record, other.record
-        parts = world, before, now, between, joints, workspace
-        exchanged = world, now, before, between, joints, workspace
+        parts = world, before, now, between, joints, couplings, workspace
+        exchanged = world, now, before, between, joints, couplings, workspace
         for made in self._made:
             if made.parts == parts:
                 return made, True
             if made.parts == exchanged:
                 return made, False
-        record = Borrowed(_step_record(*parts, d.find_faces, *_stages(*parts), *self._constants))
-        made = PreparedSteps(record, address_of(make_whole_steps, record, True, 0.0, 0.0, 0), parts)
+        rows, stages = couplings.rows, _stages(*parts[:-2], couplings.rows, workspace)
+        arrays = *parts[:-2], rows, d.prescribed, workspace
+        record = Borrowed(_step_record(*arrays, d.find_faces, *stages, *self._constants))
+        made = PreparedSteps(record, address_of(make_steps, record, True, 0.0, 0.0, 0, True, 0), parts)
         self._made = [made, *self._made[: KEPT_RECORDS - 1]]
         return made, True
 
     def advance(
-        self, d: WorldDynamics, between: BodyRows, joints: Any, workspace: Any, approximation: str, count: int,
-        run: Callable[..., tuple[int, int]] | None = None,
+        self, d: WorldDynamics, between: BodyRows, joints: Any, couplings: CouplingTable, workspace: Any,
+        approximation: str, count: int, run: Callable[..., int] | None = None,
     ) -> None:  # fmt: skip
         """Makes whole steps, in one call if all contacts find room.
 
         Args:
-            d, between, joints, workspace, approximation: see :meth:`make_step`.
+            d, between, joints, couplings, workspace, approximation: see :meth:`make_step`.
             count: number of steps.
             run: like :func:`make_steps` with the record, `into_first`, `period`, `horizon` and the number of steps that
                 are made already; None: steps alone.
@@ -187,11 +202,13 @@ class StepRecords:
         """
         period, horizon, left = d.period, d.contact_horizon(approximation), count
         while left > 0:
-            (record, code, _), into_first = self.of(d, d.contacts, d.previous, between.record, joints, workspace)
+            lists = d.contacts, d.previous
+            (record, code, _), into_first = self.of(d, *lists, between.record, joints, couplings, workspace)
             if run is None:
-                made, status = divmod(_call_steps(code, record.address, into_first, period, horizon, left), STATUSES)
+                result = _call_steps(code, record.address, into_first, period, horizon, left, True, 0)
             else:
-                made, status = run(record, into_first, period, horizon, count - left)
+                result = run(record, into_first, period, horizon, count - left)
+            made, status = divmod(result, STATUSES)
             for _ in range(made):
                 d.time += period
             if made & 1:
@@ -201,14 +218,15 @@ class StepRecords:
                 self.mend(d, between, workspace, status)
 
     def make_step(
-        self, d: WorldDynamics, between: BodyRows, joints: Any, workspace: Any, approximation: str,
-        load: Callable[[bool], int],
+        self, d: WorldDynamics, between: BodyRows, joints: Any, couplings: CouplingTable, workspace: Any,
+        approximation: str, load: Callable[[bool], int],
     ) -> None:  # fmt: skip
         """Makes a step of a prepared world without moving what Python moves; time does not advance.
 
         Args:
             d: world in motion.
             between, joints: rows of joints between bodies and of joints of trees.
+            couplings: of the simulator; here Python adds them to the step.
             workspace, approximation: workspace and method of the solver.
             load: loads the rows of the step, with all limits of joints if it is called with True; returns their number.
 
@@ -217,9 +235,10 @@ class StepRecords:
         """
         period, horizon, given = d.period, d.contact_horizon(approximation), load(False)
         while True:
-            (record, _, _), into_first = self.of(d, d.contacts, d.previous, between.record, joints, workspace)
-            made, status = make_steps(record, into_first, period, horizon, 1, False, given)
-            if made:
+            lists = d.contacts, d.previous
+            (record, code, _), into_first = self.of(d, *lists, between.record, joints, couplings, workspace)
+            status = _call_steps(code, record.address, into_first, period, horizon, 1, False, given)
+            if status >= STATUSES:  # it is made
                 d.swap()
                 return
             if status == LIMIT_REACHED:
@@ -254,7 +273,7 @@ class StepRecords:
 @njit(cache=True, nogil=True, error_model="numpy")
 def make_steps(
     x: StepRecord, into_first: bool, period: float, horizon: float, count: int, whole: bool, given: int
-) -> tuple[int, int]:
+) -> int:
     """Makes steps with the two lists of contacts of a record in turn; repeats whole steps with all limits if needed.
 
     Args:
@@ -264,30 +283,25 @@ def make_steps(
         count: number of steps; one, unless they are whole.
 
     Returns:
-        Number of steps that converged, and the status of the last step that was tried.
+        Number of steps that converged, times STATUSES, plus the status of the last step that was tried.
     """
+    borrow(x.workspace).period = period
     for k in range(count):
         first = into_first == (k % 2 == 0)
         status = step_world(x, x.joints, first, period, horizon, whole, False, given)
         if whole and status == LIMIT_REACHED:
             status = step_world(x, x.joints, first, period, horizon, whole, True, given)
         if status != newton.CONVERGED:
-            return k, status
-    return count, newton.CONVERGED
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def make_whole_steps(x: StepRecord, into_first: bool, period: float, horizon: float, count: int) -> int:
-    """Makes whole steps of this length, see :func:`make_steps`; returns the number made times STATUSES, plus status."""
-    borrow(x.workspace).period = period
-    made, status = make_steps(x, into_first, period, horizon, count, True, 0)
-    return STATUSES * made + status
+            return STATUSES * k + status
+    return STATUSES * count + newton.CONVERGED
 
 
 @njit(cache=True, nogil=True)
-def _call_steps(code: int, record: int, into_first: bool, period: float, horizon: float, count: int) -> int:
-    """Calls :func:`make_whole_steps` at an address with the record at an address."""
-    return call_integer(code, (record, into_first, period, horizon, count))
+def _call_steps(
+    code: int, record: int, into_first: bool, period: float, horizon: float, count: int, whole: bool, given: int
+) -> int:
+    """Calls :func:`make_steps` at an address with the record at an address."""
+    return call_integer(code, (record, into_first, period, horizon, count, whole, given))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -295,7 +309,7 @@ def step_world(
     x: StepRecord, joints: JointRowRecord | None, first: bool, period: float, horizon: float, whole: bool,
     everything: bool, given: int,
 ) -> int:  # fmt: skip
-    """Makes a step; does not move trees without kernels and prescribed bodies.
+    """Makes a step; does not move trees without kernels, and prescribed bodies only in a whole step.
 
     Args:
         x: the record.
@@ -303,8 +317,8 @@ def step_world(
         first: the contacts of the step are the record's first list, and those of the last step its second.
         period: dt [s].
         horizon: time for which the margins must cover the bodies' speeds, h s of `dynamics` [s].
-        whole: prepare the world and load the rows of all joints first; there are no other rows. Otherwise the world is
-            prepared, and the workspace has the rows of constraints and joints.
+        whole: prepare the world, add the couplings and load the rows of all joints first; there are no other rows.
+            Otherwise the world is prepared, and the workspace has the rows of constraints and joints.
         everything: in a whole step, include all limits of joints.
         given: number of rows in the workspace, unless the step is whole.
 
@@ -319,6 +333,8 @@ def step_world(
         prepare_free_bodies(w, period)
         if joints is not None:
             prepare_trees(w, period)
+        if x.add_couplings != 0:
+            call_integer(x.add_couplings, (w, x.couplings, period))
         rows = 0
         if x.load_joint_rows != 0:
             rows = call_integer(x.load_joint_rows, (w, x.between, joints, s, period, everything))
@@ -344,6 +360,11 @@ def step_world(
     move_free_bodies(w, b.v, period, x.linear)
     if joints is not None:
         move_trees(w, period)
+    if whole:
+        for body in x.prescribed:
+            move_prescribed(w.body_pose[body], w.body_twist[body], period, x.linear)
+        if x.finish_couplings != 0:
+            call_integer(x.finish_couplings, (w, x.couplings, period))
     if x.elastoplastic:
         update_elastic_displacements(c, b, period)
     return newton.CONVERGED

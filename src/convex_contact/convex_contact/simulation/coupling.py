@@ -16,6 +16,7 @@ with any passive world behind the coupling.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,10 +26,12 @@ from numpy.typing import ArrayLike
 from convex_contact.model.arrays import WorldRecord
 from convex_contact.model.bodies import rotation_entries
 from convex_contact.model.small_matrices import factorise_leading, solve_factorised
+from convex_contact.model.tree_kernels import write_jacobians
 from convex_contact.model.world import WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.dynamics import WorldDynamics
 from haptic_files.moved_modules import RenamedMember, renamed
+from haptic_math.native_calls import doubles_at
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -151,6 +154,33 @@ def _lead(memory: np.ndarray, start: np.ndarray, end: np.ndarray, step: int, ste
         memory[GOAL + i] = end[i] if step == steps else start[i] + step * (displacement / steps)
         memory[GOAL + 7 + i] = displacement / period
         memory[GOAL + 10 + i] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_couplings(w: WorldRecord, couplings: np.ndarray, period: float) -> int:
+    """Adds couplings, the rows of a :class:`CouplingTable`, to A and v* of a prepared world; returns their number."""
+    for k in range(len(couplings)):
+        if w.body_link[couplings[k, 0]] >= 0:
+            write_jacobians(w)
+            break
+    for k in range(len(couplings)):
+        memory, jacobian = _memory_of(w, couplings, k)
+        _add_to_step(w, couplings[k, 0], memory, jacobian, period)
+    return len(couplings)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def finish_couplings(w: WorldRecord, couplings: np.ndarray, period: float) -> int:
+    """Writes the wrenches of couplings in a step from the velocity at its end; returns their number."""
+    for k in range(len(couplings)):
+        memory, jacobian = _memory_of(w, couplings, k)
+        _write_wrench(w, couplings[k, 0], memory, jacobian, period)
+    return len(couplings)
+
+
+@njit(cache=True, nogil=True)
+def _memory_of(w: WorldRecord, couplings: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    return doubles_at(couplings[k, 1], (_SIZE,)), doubles_at(couplings[k, 2], (6, w.A.shape[1]))
 
 
 class CouplingTerms(NamedTuple):
@@ -323,6 +353,26 @@ class Coupling:
         width = int(a.tree_v[tree + 1] - a.tree_v[tree])
         parts = (m[STIFFNESS:DAMPING], m[DAMPING:CENTER], m[POSE_ERROR:STIFFNESS], m[GOAL + 7 : POSE_ERROR])
         return CouplingTerms(self._jacobian[:, :width].copy(), *(part.copy() for part in parts))
+
+
+class CouplingTable:
+    """Couplings of a simulator for compiled code.
+
+    Args:
+        couplings: the couplings, which live as long as the table.
+
+    Attributes:
+        couplings: as given.
+        compiled: whether all are instances of :class:`Coupling`, and no others with its methods `add` and `finish`.
+        rows: body and addresses of memory and Jacobian of each coupling (n, 3); none unless all are compiled.
+    """
+
+    def __init__(self, couplings: Sequence[Coupling] = ()) -> None:
+        self.couplings = list(couplings)
+        self.compiled = all(isinstance(each, Coupling) for each in couplings)
+        known = self.couplings if self.compiled else []
+        rows = [(each.body, each._memory.ctypes.data, each._jacobian.ctypes.data) for each in known]
+        self.rows = np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
 __getattr__ = renamed(__name__, {"STRETCH": "POSE_ERROR"})

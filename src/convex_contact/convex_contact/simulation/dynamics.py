@@ -141,6 +141,7 @@ class WorldDynamics(StateAccess):
         self._kernels = any(self._trees[t].has_kernels for t in self._articulated)
         self._others = [t for t in self._articulated if not self._trees[t].has_kernels]
         self._prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
+        self.prescribed = np.array(self._prescribed, dtype=np.int64)
         law, surfaces = self.arrays.law, self.arrays.class_friction[:, 3:]
         coefficient = max(law[:, :, LAW_REST].max(initial=0.0), surfaces.max(initial=0.0) if self.has_grooves else 0.0)
         self._steepest = math.sqrt(1 + float(coefficient) ** 2)
@@ -156,11 +157,10 @@ class WorldDynamics(StateAccess):
 
     @property
     def compiled(self) -> bool:
-        """Compiled code alone prepares and moves the world: nothing is prescribed or driven by functions."""
-        for tree in self.world.trees:
-            if tree.drive is not None:
-                return False
-        return not self._prescribed and not self._others
+        """Compiled code alone prepares and moves the world: no function drives a tree or prescribes a motion."""
+        world = self.world
+        driven = self._others or any(tree.drive is not None for tree in world.trees)
+        return not driven and all(world.bodies[number].motion is None for number in self._prescribed)
 
     @property
     def nv(self) -> int:
@@ -321,14 +321,9 @@ class WorldDynamics(StateAccess):
         a.body_pose[numbers], a.body_twist[numbers] = poses, twists
         a.link_jacobian[a.body_link[numbers]] = jacobians
 
-    def contact_horizon(self, approximation: str, period: float | None = None) -> float:
-        """Returns h s of the module's proof [s], the distance at which a contact may act per speed of its bodies.
-
-        Args:
-            approximation: of the solver.
-            period: dt [s]; None: that of the coming step.
-        """
-        period = self.period if period is None else period
+    def contact_horizon(self, approximation: str, period: float = 0.0) -> float:
+        """Returns h s of the module's proof, distance of contacts that may act per speed, in a step of a period [s]."""
+        period = period or self.period
         if approximation == "sap":
             return (period + self._longest_relaxation) * self._steepest
         return period * (self._steepest if approximation.startswith("similar") else 1.0)

@@ -34,7 +34,7 @@ from convex_contact.simulation.body_placement import set_body_state
 from convex_contact.simulation.body_table import BodyTable
 from convex_contact.simulation.compiled_step import StepRecords
 from convex_contact.simulation.constraint_rows import NO_ROWS, flat_rows, joined_rows
-from convex_contact.simulation.coupling import Coupling
+from convex_contact.simulation.coupling import Coupling, CouplingTable
 from convex_contact.simulation.dynamics import BodyState, WorldDynamics
 from convex_contact.simulation.joint import Joint, joint_places
 from convex_contact.simulation.joint_rows import JointRows
@@ -177,6 +177,7 @@ class Simulator(LastStep):
             for i, body in enumerate(world.bodies)
             if body.spring_stiffness or body.spring_damping
         ]
+        self._table = CouplingTable()
         self._elastoplastic = self.approximation == "lagged_elastoplastic"
         self._records = StepRecords(*self._tangential, self._elastoplastic, speculative, linear_rotation)
         self._own_count, self._solved = 0, False
@@ -375,9 +376,8 @@ class Simulator(LastStep):
     @property
     def is_whole(self) -> bool:
         """Compiled code alone makes the coming step: Python has no work in it."""
-        if self.springs or self.couplings or self.constraints or self._own or any(self._by_python):
-            return False
-        return self.dynamics.compiled
+        by_python = self.constraints or self._own or any(self._by_python)
+        return not by_python and self.dynamics.compiled and self._coupling_table().compiled
 
     def make_step(self) -> None:
         """Makes one step of length :attr:`period`; like :meth:`step` without an accuracy."""
@@ -390,12 +390,12 @@ class Simulator(LastStep):
         for _ in range(count):
             self._make_interpreted_step()
 
-    def _advance(self, count: int, run: Callable[..., tuple[int, int]] | None = None) -> None:
+    def _advance(self, count: int, run: Callable[..., int] | None = None) -> None:
         """Makes whole steps, see :meth:`StepRecords.advance`."""
-        d, between, joints = self.dynamics, self._body_rows, self._joint_rows.record
-        before = d.time
+        d, before = self.dynamics, self.dynamics.time
+        parts = self._joint_rows.record, self._coupling_table(), self._workspace, self.approximation
         try:
-            self._records.advance(d, between, joints, self._workspace, self.approximation, count, run)
+            self._records.advance(d, self._body_rows, *parts, count, run)
         finally:
             self._solved = self._solved or d.time != before
 
@@ -407,12 +407,19 @@ class Simulator(LastStep):
         for coupling in pulling:
             coupling.add(self.period)
         own = joined_rows(self._body_rows.flat(d), self._own_rows())
-        parts = self._joint_rows.record, self._workspace, self.approximation
+        parts = self._joint_rows.record, self._coupling_table(), self._workspace, self.approximation
         self._records.make_step(d, self._body_rows, *parts, lambda everything: self._load(own, everything))
         d.move_others()
         for coupling in pulling:
             coupling.finish(self.period)
         self._solved = True
+
+    def _coupling_table(self) -> CouplingTable:
+        """Returns the table of springs and couplings, which is made again when they are others."""
+        pulling = [*self.springs, *self.couplings]
+        if pulling != self._table.couplings:
+            self._table = CouplingTable(pulling)
+        return self._table
 
     def _describe_joints(self) -> None:
         self.joint_laws = [copy(law) for law in self.world.joint_laws]

@@ -159,7 +159,7 @@ class InterpretedAttempts:
         self.note, self.accept, self.return_to = self._start.note, self._start.accept, self._start.return_to
 
     def make(self, period: float) -> float:
-        """See :class:`Attempts`."""
+        """Makes an attempt, see :class:`Attempts`."""
         simulator, start, arrays = self._simulator, self._start, self._simulator.dynamics.arrays
         start.begin()
         simulator.set_period(period)
@@ -191,27 +191,39 @@ class AttemptRecord(Record):
 
     Attributes:
         q0, v0: coordinates (nq,) and velocities (nv,) at the start.
-        q1, v1: the same after the whole step.
+        pose0: poses of the prescribed bodies at the start (n, 12).
+        q1, v1: coordinates and velocities after the whole step.
         whole, halves: states of the bodies after the whole step and after the halves.
         bodies: bodies that move, as `body_table` lists them.
         moving: bodies whose errors count.
+        prescribed: numbers of the prescribed bodies (n,).
         second_order: whether the result is extrapolated.
     """
 
 
 structref.define_proxy(
-    AttemptRecord, AttemptType, ["q0", "v0", "q1", "v1", "whole", "halves", "bodies", "moving", "second_order"]
+    AttemptRecord,
+    AttemptType,
+    ["q0", "v0", "pose0", "q1", "v1", "whole", "halves", "bodies", "moving", "prescribed", "second_order"],
 )
 
 
 @njit(cache=True)
 def _attempt_record(
-    q0: np.ndarray, v0: np.ndarray, columns: BodyColumns, bodies: BodyLists, moving: MovingBodies, second_order: bool
-) -> AttemptRecord:
+    q0: np.ndarray, v0: np.ndarray, pose0: np.ndarray, columns: BodyColumns, bodies: BodyLists, moving: MovingBodies,
+    prescribed: np.ndarray, second_order: bool,
+) -> AttemptRecord:  # fmt: skip
     a, b, c, d = columns
     whole = BodyColumns(a.copy(), b.copy(), c.copy(), d.copy())
     halves = BodyColumns(a.copy(), b.copy(), c.copy(), d.copy())
-    return AttemptRecord(q0, v0, q0.copy(), v0.copy(), whole, halves, bodies, moving, second_order)
+    return AttemptRecord(q0, v0, pose0, q0.copy(), v0.copy(), whole, halves, bodies, moving, prescribed, second_order)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _return_to_start(x: AttemptRecord, w: WorldRecord) -> None:
+    w.q[:], w.v[:] = x.q0, x.v0
+    for k, body in enumerate(x.prescribed):
+        w.body_pose[body] = x.pose0[k]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -224,7 +236,7 @@ def _attempt(
     Args:
         x: arrays of the attempt.
         w: the world at the start.
-        code: address of `compiled_step.make_whole_steps`.
+        code: address of `compiled_step.make_steps`.
         first, into_first: address of the steps' record with the lists of contacts of the start and of the first half,
             and the list of the first half; the whole step writes the same list.
         second, into_second: the same with the lists of the first and the second half.
@@ -233,16 +245,18 @@ def _attempt(
     """
     q, v = w.q, w.v
     x.q0[:], x.v0[:] = q, v
-    result = call_integer(code, (first, into_first, period, horizon, 1))
+    for k, body in enumerate(x.prescribed):
+        x.pose0[k] = w.body_pose[body]
+    result = call_integer(code, (first, into_first, period, horizon, 1, True, 0))
     if result >= STATUSES:
         read_bodies(w, x.bodies, x.whole)
         x.q1[:], x.v1[:] = q, v
-        q[:], v[:] = x.q0, x.v0
-        result = call_integer(code, (first, into_first, 0.5 * period, half_horizon, 1))
+        _return_to_start(x, w)
+        result = call_integer(code, (first, into_first, 0.5 * period, half_horizon, 1, True, 0))
     if result >= STATUSES:
-        result = call_integer(code, (second, into_second, 0.5 * period, half_horizon, 1))
+        result = call_integer(code, (second, into_second, 0.5 * period, half_horizon, 1, True, 0))
     if result < STATUSES:
-        q[:], v[:] = x.q0, x.v0
+        _return_to_start(x, w)
         return math.inf, result
     read_bodies(w, x.bodies, x.halves)
     error = largest_difference(x.moving, x.whole.position, x.whole.orientation, x.halves.position, x.halves.orientation)
@@ -264,29 +278,32 @@ class CompiledAttempts:
 
     def __init__(self, simulator: Simulator, moving: MovingBodies, second_order: bool) -> None:
         self._simulator = simulator
-        arrays, table = simulator.dynamics.arrays, simulator._bodies
-        self._start = arrays.q.copy(), arrays.v.copy()
-        self._record = _attempt_record(*self._start, table.columns, table.lists, moving, second_order)
+        d, table = simulator.dynamics, simulator._bodies
+        start = d.arrays.q.copy(), d.arrays.v.copy(), d.arrays.body_pose[d.prescribed]
+        self._record = _attempt_record(*start, table.columns, table.lists, moving, d.prescribed, second_order)
         contacts = simulator.dynamics.contacts
         self._third = empty_contacts(len(contacts.phi0), contacts.J.shape[3])
-        self._period = self._length = simulator.period
+        self._length = simulator.period
 
     def note(self) -> None:
-        """See :class:`Attempts`; the state itself is noted by each attempt."""
-        self._period = self._simulator.period
+        """Notes the period and the couplings; each attempt notes the state of the bodies."""
+        sim = self._simulator
+        self._period = sim.period
+        self._couplings = [(each, each.copies()) for each in (*sim.springs, *sim.couplings)]
 
     def make(self, period: float) -> float:
-        """See :class:`Attempts`."""
+        """Makes an attempt, see :class:`Attempts`."""
         sim, d = self._simulator, self._simulator.dynamics
-        between, joints, workspace = sim._body_rows, sim._joint_rows.record, sim._workspace
+        between, workspace = sim._body_rows, sim._workspace
+        rows = between.record, sim._joint_rows.record, sim._coupling_table(), workspace
         horizons = [d.contact_horizon(sim.approximation, length) for length in (period, 0.5 * period)]
         self._length = period
         while True:
             last, other, room = d.contacts, d.previous, len(d.previous.phi0)
             if len(self._third.phi0) < room:
                 self._third = empty_contacts(room, other.J.shape[3])
-            first, into_first = sim._records.of(d, last, other, between.record, joints, workspace)
-            second, into_second = sim._records.of(d, other, self._third, between.record, joints, workspace)
+            first, into_first = sim._records.of(d, last, other, *rows)
+            second, into_second = sim._records.of(d, other, self._third, *rows)
             places = first.record.address, into_first, second.record.address, into_second
             error, status = _attempt(self._record, d.arrays.record, first.code, *places, period, *horizons)
             if status == newton.CONVERGED:
@@ -294,7 +311,7 @@ class CompiledAttempts:
             sim._records.mend(d, between, workspace, status)
 
     def accept(self) -> None:
-        """See :class:`Attempts`."""
+        """Keeps the state that the last attempt reached."""
         sim, d = self._simulator, self._simulator.dynamics
         d.contacts, d.previous, self._third = self._third, d.previous, d.contacts
         half = sim.period = d.period = 0.5 * self._length
@@ -303,7 +320,9 @@ class CompiledAttempts:
         sim._solved = True
 
     def return_to(self) -> None:
-        """See :class:`Attempts`."""
-        sim, a = self._simulator, self._simulator.dynamics.arrays
-        a.q[:], a.v[:] = self._start
+        """Restores the simulator to the start."""
+        sim = self._simulator
+        _return_to_start(self._record, sim.dynamics.arrays.record)
+        for coupling, values in self._couplings:
+            coupling.restore(values)
         sim.set_period(self._period)

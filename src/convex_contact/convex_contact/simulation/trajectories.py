@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from convex_contact.model.arrays import WorldRecord
 from convex_contact.model.bodies import FREE
 from convex_contact.problem import checks
-from convex_contact.simulation.compiled_step import StepRecord, make_steps
+from convex_contact.simulation.compiled_step import STATUSES, StepRecord, make_steps
 from convex_contact.solver import newton
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class StateTrajectory(NamedTuple):
 def make_forced_steps(
     x: StepRecord, into_first: bool, period: float, horizon: float, first: int, forces: np.ndarray, effort: np.ndarray,
     wrench: np.ndarray, q: np.ndarray, v: np.ndarray,
-) -> tuple[int, int]:  # fmt: skip
+) -> int:  # fmt: skip
     """Makes whole steps with a force in each, and writes the coordinates and velocities after each.
 
     Args:
@@ -69,17 +69,17 @@ def make_forced_steps(
         v: output, velocities likewise, shape (n + 1, nv).
 
     Returns:
-        Number of steps that are made, those before `first` included, and the status of the last one that was tried.
+        Number of these steps that converged, times STATUSES, plus the status of the last one that was tried.
     """
     w = x.world
     for k in range(first, len(q) - 1):
         if len(forces):
             _apply(w, forces[k], effort, wrench)
-        made, status = make_steps(x, into_first == ((k - first) % 2 == 0), period, horizon, 1, True, 0)
-        if made == 0:
-            return k, status
+        result = make_steps(x, into_first == ((k - first) % 2 == 0), period, horizon, 1, True, 0)
+        if result < STATUSES:
+            return STATUSES * (k - first) + result
         q[k + 1], v[k + 1] = w.q, w.v
-    return len(q) - 1, newton.CONVERGED
+    return STATUSES * (len(q) - 1 - first) + newton.CONVERGED
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -117,7 +117,7 @@ def trajectory(simulator: Simulator, steps: int, forces: ArrayLike | None = None
         raise ValueError(f"steps: expected a whole number, not negative, got {steps!r}")
     d = simulator.dynamics
     given = np.zeros((0, d.nv)) if forces is None else checks.array("forces", forces, (steps, d.nv))
-    compiled = simulator.is_whole and simulator.control is None
+    compiled = simulator.is_whole and simulator.control is None and not len(d.prescribed)  # they have no coordinates
     return (_compiled_trajectory if compiled else _interpreted_trajectory)(simulator, steps, given)
 
 
@@ -129,9 +129,9 @@ def _compiled_trajectory(simulator: Simulator, steps: int, forces: np.ndarray) -
     q[0], v[0] = a.q, a.v
     effort, wrench = a.effort.copy(), a.body_wrench.copy()
 
-    def run(record: Any, into_first: bool, period: float, horizon: float, made: int) -> tuple[int, int]:
-        end, status = make_forced_steps(record, into_first, period, horizon, made, forces, effort, wrench, q, v)
-        return end - made, status
+    def run(record: Any, into_first: bool, period: float, horizon: float, made: int) -> int:
+        result = make_forced_steps(record, into_first, period, horizon, made, forces, effort, wrench, q, v)
+        return int(result)
 
     try:
         simulator._advance(steps, run)
