@@ -363,13 +363,13 @@ class CouplingTable:
 
     Attributes:
         couplings: as given.
-        compiled: whether all are instances of :class:`Coupling`, and no others with its methods `add` and `finish`.
+        compiled: whether all are of the class :class:`Coupling`, and none has methods `add` and `finish` of its own.
         rows: body and addresses of memory and Jacobian of each coupling (n, 3); none unless all are compiled.
     """
 
     def __init__(self, couplings: Sequence[Coupling] = ()) -> None:
         self.couplings = list(couplings)
-        self.compiled = all(isinstance(each, Coupling) for each in couplings)
+        self.compiled = all(type(each) is Coupling for each in couplings)
         known = self.couplings if self.compiled else []
         rows = [(each.body, each._memory.ctypes.data, each._jacobian.ctypes.data) for each in known]
         self.rows = np.array(rows, dtype=np.int64).reshape(-1, 3)
