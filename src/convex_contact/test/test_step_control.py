@@ -168,12 +168,27 @@ def test_a_step_without_a_solution_at_any_length_is_an_error() -> None:
     assert sim.time == pytest.approx(0.01, abs=1e-15) and np.array_equal(sim.dynamics.arrays.q, before)
 
 
+def test_a_restored_simulator_repeats_its_steps_to_the_last_bit() -> None:
+    """The length of the coming step is part of the state: `advance` ends with a step that it shortens."""
+    sim = ball(0.02, accuracy=1e-6)
+    sim.advance(0.03)
+    saved, counts, ends = sim.state(), [], []
+    for _ in range(2):
+        sim.restore(saved)
+        sim.advance(0.05)
+        assert sim.control is not None
+        ends.append(np.concatenate([sim.dynamics.arrays.q, sim.dynamics.arrays.v]))
+        counts.append((sim.control.statistics.accepted, sim.control.statistics.rejected))
+    assert counts[0] == counts[1] and np.array_equal(*ends)
+
+
 def test_what_does_not_fit_together_is_refused() -> None:
     for options, words in (
         ({}, "period, accuracy: expected one of them, got None and None"),
         ({"period": 1e-3, "accuracy": 1e-6}, "period, accuracy: expected one of them"),
         ({"accuracy": 0.0}, "accuracy"),
-        ({"accuracy": 1e-6, "largest_period": -1.0}, "period"),
+        ({"accuracy": 1e-6, "largest_period": -1.0}, "largest_period: expected more than 0"),
+        ({"period": 1e-3, "second_order": True}, "second_order: expected False with a period, got True"),
     ):
         with pytest.raises(ValueError, match=words):
             ball(0.1, **options)

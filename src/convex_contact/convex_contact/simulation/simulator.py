@@ -154,7 +154,9 @@ class Simulator(LastStep):
             period = world.period
         if (period is None) == (accuracy is None):
             raise ValueError(f"period, accuracy: expected one of them, got {period} and {accuracy}")
-        first = FIRST * largest_period if period is None else period
+        if accuracy is None and second_order:
+            raise ValueError("second_order: expected False with a period, got True; give an accuracy instead")
+        first = FIRST * checks.number("largest_period", largest_period, above=0.0) if period is None else period
         self.dynamics = WorldDynamics(
             world, period=first, threshold=threshold, speculative=speculative, linear_rotation=linear_rotation
         )
@@ -339,11 +341,11 @@ class Simulator(LastStep):
         """Makes one step or more; with an accuracy each has its own length.
 
         Raises:
-            ValueError: the count is negative.
+            ValueError: the count is negative or no whole number.
             ConvergenceError: no convergence, or the accuracy is missed; time and state are those before the step.
         """
-        if count < 0:
-            raise ValueError(f"count: expected 0 or more steps, got {count}")
+        if not isinstance(count, int | np.integer) or count < 0:
+            raise ValueError(f"count: expected 0 or more steps, got {count!r}")
         if self.control is None:
             self._make_steps(count)
             return
