@@ -277,3 +277,12 @@ def test_contact_jacobian_gives_the_contact_velocities() -> None:
     np.testing.assert_allclose(velocity[:, 2], sim.contacts.normal_velocity, atol=1e-14)
     slip = np.einsum("kr,krx->kx", velocity[:, :2], sim.contacts.frame[:, :2])
     np.testing.assert_allclose(slip, sim.contacts.slip_velocity, atol=1e-14)
+
+
+def test_a_value_of_another_name_is_refused(arm: World) -> None:
+    arm.add_sphere("bob", mass=1.0, radius=0.05, position=(2.0, 0.0, 0.5))
+    arm.add_joint("pivot", "hinge", None, "bob", point=(2.0, 0.0, 1.0), axis=(0.0, 1.0, 0.0))
+    for name in ("pivot", "arm/elbow"):
+        joint = Simulator(arm, period=1e-3).joint(name)
+        with pytest.raises(AttributeError, match="positon"):
+            joint.positon = 1.0  # type: ignore[attr-defined]

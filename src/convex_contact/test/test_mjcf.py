@@ -292,3 +292,15 @@ def test_tendon_stays_in_its_range(tmp_path: Path) -> None:
     a, b = (simulator.joint(name).position for name in "ab")
     assert 2 * a + b == pytest.approx(-0.3, abs=1e-3)
     assert len(simulator.world.trees) == 1  # coupled
+
+
+def test_faces_of_a_mesh_are_its_surface(tmp_path: Path) -> None:
+    """A unit cube with a pyramid of depth h cut out of its base has 1 - h/3 of its volume; its hull has all of it."""
+    vertices = "0 0 0  0 1 0  1 1 0  1 0 0  0.5 0.5 0.2  0 0 1  0 1 1  1 1 1  1 0 1"
+    faces = "0 1 4  1 2 4  2 3 4  3 0 4  5 8 7  5 7 6  0 5 6  0 6 1  1 6 7  1 7 2  2 7 8  2 8 3  3 8 5  3 5 0"
+    for inertia, volume in (("exact", 1.0 - 0.2 / 3.0), ("convex", 1.0)):
+        mesh = f'<mesh name="m" inertia="{inertia}" vertex="{vertices}" face="{faces}"/>'
+        body = '<body name="b"><freejoint/><geom type="mesh" mesh="m" density="1"/></body>'
+        path = tmp_path / f"{inertia}.xml"
+        path.write_text(f"<mujoco><asset>{mesh}</asset><worldbody>{body}</worldbody></mujoco>")
+        assert World.load(path).bodies[0].mass == pytest.approx(volume, rel=1e-12)

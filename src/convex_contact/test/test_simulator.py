@@ -310,8 +310,12 @@ def test_threshold_decides_which_pairs_are_listed() -> None:
 
 def test_bad_input() -> None:
     w = pile()
-    with pytest.raises(ValueError, match="period: expected a positive number, got -1"):
+    with pytest.raises(ValueError, match="period: expected more than 0, got -1"):
         Simulator(w, period=-1)
+    with pytest.raises(ValueError, match="period: expected a number, got '1 ms'"):
+        Simulator(w, period="1 ms")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"count: expected 0 or more steps, got 1\.5"):
+        Simulator(w, period=1e-3).step(1.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"expected .*sap.*got 'coulomb'"):
         Simulator(w, period=1e-3, approximation="coulomb")
     for name in ("stiction_tolerance", "sigma", "relative_tolerance", "tangential_stiffness"):

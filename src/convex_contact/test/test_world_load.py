@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import coal
 import numpy as np
@@ -160,3 +161,18 @@ def test_an_unknown_suffix_names_the_expected_ones(name: str) -> None:
 def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(WorldError, match=r"none\.\w+: cannot be read: No such file or directory$"):
         World.load(tmp_path / name)
+
+
+def test_a_xacro_file_is_refused_with_the_program_that_expands_it() -> None:
+    with pytest.raises(WorldError, match=r"^arm\.urdf\.xacro: expected a URDF, got macros; `xacro arm\.urdf\.xacro > "):
+        World.load("arm.urdf.xacro")
+
+
+def test_a_material_that_is_none_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.stl"
+    path.write_text(ascii_stl())
+    steel: Any = "steel"
+    with pytest.raises(ValueError, match="material: expected a Material, got 'steel'"):
+        World().add_mesh("t", path, material=steel)
+    with pytest.raises(WorldError, match="material: expected a Material, got 'steel'"):
+        World().add_sphere("s", radius=1.0, mass=1.0, material=steel)

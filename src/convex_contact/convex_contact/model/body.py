@@ -93,8 +93,8 @@ class Geometry:
         mesh: the mesh (made).
 
     Raises:
-        ValueError: the mesh cannot be made, or reaches out of the shape's bounding box or sphere, or a component of the
-            colour is out of its bounds.
+        ValueError: the material is none, the mesh cannot be made, or reaches out of the shape's bounding box or sphere,
+            or a component of the colour is out of its bounds.
 
     Examples:
         >>> from convex_contact import Geometry, Material, Pose, Sphere
@@ -111,6 +111,8 @@ class Geometry:
     mesh: Mesh | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.material, Material):
+            raise ValueError(f"material: expected a Material, got {self.material!r}")
         if self.color is not None and not (len(self.color) == 4 and all(0.0 <= part <= 1.0 for part in self.color)):
             raise ValueError(f"color: expected red, green, blue and opacity from 0 to 1, got {self.color}")
         given, shape = self.hydroelastic, self.shape

@@ -39,6 +39,8 @@ def load(path: str | Path, **options: Any) -> World:
     """
     file = Path(path)
     loader = LOADERS.get(file.suffix.lower())
+    if file.suffix.lower() == ".xacro":
+        raise WorldError(f"{file.name}: expected a URDF, got macros; `xacro {file.name} > robot.urdf` makes one")
     if loader is None:
         raise WorldError(f"{file.name}: expected a file ending in {', '.join(sorted(LOADERS))}")
     return loader(file, **options)

@@ -130,8 +130,9 @@ def add_urdf(
         raise WorldError(f"{name}: {file.name}: expected a mass matrix of finite numbers, got others")
     inertia = np.linalg.eigvalsh(mass)
     if model.nv and not inertia[0] > max(1e-12 * inertia[-1], LEAST_INERTIA):
+        least = _least_joint(tree)
         raise WorldError(
-            f"{name}: {file.name}: a joint moves no mass; its link needs an <inertial>, or give an armature"
+            f"{name}: {file.name}: joint {least} moves no mass; its link needs an <inertial>, or give an armature"
         )
     laws = _laws(len(world.trees), name, model, free, document, friction)
     surface = material or Material()
@@ -214,7 +215,7 @@ def _mesh_file(filename: str, directories: Sequence[str | Path]) -> Path | None:
     inside = [Path(directory, path.lstrip("/")) for directory in directories]
     for candidate in inside if scheme == "package" and separator else [Path(path), *inside]:
         with suppress(OSError, ValueError):
-            if candidate.exists():
+            if candidate.is_file():
                 return candidate
     return None
 
@@ -238,6 +239,15 @@ def _read(file: Path, name: str, floating: bool, document: UrdfDocument) -> tupl
     if {link: len(found) for link, found in poses.items()} != counts or not set(document.joints) <= set(model.names):
         raise WorldError(f"{name}: {file.name}: {NOT_READ}")
     return model, poses
+
+
+def _least_joint(tree: ArticulatedTree) -> str:
+    """Returns the name of the last joint that moves no mass, or else of the joint that moves the least."""
+    model = tree.model
+    masses = [inertia.mass for inertia in model.inertias]
+    for joint in range(model.njoints - 1, 0, -1):
+        masses[model.parents[joint]] += masses[joint]
+    return str(model.names[min(range(1, model.njoints), key=lambda joint: (masses[joint], -joint))])
 
 
 def _laws(number: int, name: str, model: pin.Model, free: int, document: UrdfDocument, friction: Any) -> list[JointLaw]:

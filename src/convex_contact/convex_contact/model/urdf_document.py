@@ -170,6 +170,8 @@ def _list_ignored(element: Element, ignored: list[str]) -> None:
         XmlError: A macro is not expanded.
     """
     attributes, children = _KNOWN[element.tag]
+    if any("${" in value or "$(" in value for value in element.attributes.values()):
+        raise XmlError(f"line {element.line}: expected a URDF, got an expression of xacro; xacro makes one of it")
     for name in element.attributes:
         if name not in attributes and name.partition(":")[0] != "xmlns":
             ignored.append(f"line {element.line}: attribute {_printed(name)} of {element.tag} is not simulated")

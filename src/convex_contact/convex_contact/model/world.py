@@ -165,7 +165,7 @@ class World:
 
     def add_box(self, name: str, *, size: Vector, material: Material | None = None, **body: Any) -> int:
         """Adds a box with sides (3,) (m); other arguments as in :meth:`add_body`."""
-        return self._add_shape(name, _made(name, Box, tuple(size)), material, body)
+        return self._add_shape(name, _made(name, Box, tuple(vector(size, 3, f"{name}: size"))), material, body)
 
     def add_cylinder(
         self, name: str, *, radius: float, length: float, material: Material | None = None, **body: Any

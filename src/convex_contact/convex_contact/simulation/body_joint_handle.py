@@ -98,6 +98,8 @@ class BodyJointHandle(Joint):
         ([0.0, 0.4, 1.0], [-0.8, 0.0, 0.0])
     """
 
+    __slots__ = ("_controllers", "_dynamics")
+
     def __init__(
         self,
         dynamics: WorldDynamics,

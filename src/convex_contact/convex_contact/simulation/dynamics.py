@@ -46,6 +46,7 @@ from convex_contact.model.arrays import (
     ContactArrays,
 )
 from convex_contact.model.world import Pose, World
+from convex_contact.problem import checks
 from convex_contact.simulation.contact_query import ALL_PAIRS, KEPT, PREDICTED, collect_contacts, grow_margins
 from convex_contact.simulation.contact_query import OTHERS_SPEED as OTHERS_SPEED
 from convex_contact.simulation.contact_query import OWN_SPEED as OWN_SPEED
@@ -124,12 +125,9 @@ class WorldDynamics(StateAccess):
         speculative: bool = True,
         linear_rotation: bool = False,
     ) -> None:
-        for name, value in (("period", period), ("threshold", threshold)):
-            if not 0 < value < math.inf:
-                raise ValueError(f"{name}: expected a positive number, got {value}")
         self.world = world
-        self.period = float(period)
-        self.threshold = float(threshold)
+        self.period = checks.number("period", period, above=0.0)
+        self.threshold = checks.number("threshold", threshold, above=0.0)
         self.speculative = speculative
         self.linear_rotation = linear_rotation
         self.time = 0.0

@@ -116,6 +116,8 @@ class Joint:
         4.0
     """
 
+    #: a value that is set by a wrong name is an error
+    __slots__ = ("_arrays", "_laws", "_nq", "_nv", "_place", "_q", "_v", "kind", "lower", "name", "upper")
     name: str
     kind: str
     lower: float

@@ -140,12 +140,9 @@ class Simulator(LastStep):
             "sigma": checks.number("sigma", sigma, above=0.0),
             "near_rigid": checks.number("near_rigid", near_rigid, minimum=0.0),
         }
-        self._tangential = (
-            0.0
-            if tangential_stiffness is None
-            else checks.number("tangential_stiffness", tangential_stiffness, above=0.0),
-            checks.number("tangential_damping", tangential_damping, minimum=0.0),
-        )
+        k_t = tangential_stiffness
+        k_t = 0.0 if k_t is None else checks.number("tangential_stiffness", k_t, above=0.0)
+        self._tangential = (k_t, checks.number("tangential_damping", tangential_damping, minimum=0.0))
         checks.number("max_iterations", max_iterations, minimum=1.0)
         self._solver_options = SolverOptions(relative_tolerance, absolute_tolerance, max_iterations, polish)
         self._solver_numbers = astuple(self._solver_options)
@@ -154,7 +151,9 @@ class Simulator(LastStep):
             period = world.period
         if (period is None) == (accuracy is None):
             raise ValueError(f"period, accuracy: expected one of them, got {period} and {accuracy}")
-        first = FIRST * largest_period if period is None else period
+        if accuracy is None and second_order:
+            raise ValueError("second_order: expected False with a period, got True; give an accuracy instead")
+        first = FIRST * checks.number("largest_period", largest_period, above=0.0) if period is None else period
         self.dynamics = WorldDynamics(
             world, period=first, threshold=threshold, speculative=speculative, linear_rotation=linear_rotation
         )
@@ -338,11 +337,11 @@ class Simulator(LastStep):
         """Makes one step or more; with an accuracy each has its own length.
 
         Raises:
-            ValueError: the count is negative.
+            ValueError: the count is negative or no whole number.
             ConvergenceError: no convergence, or the accuracy is missed; time and state are those before the step.
         """
-        if count < 0:
-            raise ValueError(f"count: expected 0 or more steps, got {count}")
+        if (type(count) is not int and not isinstance(count, np.integer)) or count < 0:
+            raise ValueError(f"count: expected 0 or more steps, got {count!r}")
         if self.control is None:
             self._make_steps(count)
             return

@@ -49,7 +49,7 @@ class SimulatorState:
     """State of a simulator. After :meth:`give_back` the simulator repeats all that follows, to the last bit.
 
     It holds positions, velocities, time, applied forces, targets, the contacts and impulses of the last step and the
-    solver's memory, with an accuracy also the length of the next step. It holds no state of the user's functions.
+    solver's memory, but no state of the user's functions. With an accuracy it has the length of the coming step, too.
 
     Args:
         simulator: source of the state.
@@ -77,7 +77,7 @@ class SimulatorState:
         self._workspace = _copied(simulator._workspace)
         self._laws = [copy(law) for law in _laws(simulator)]
         self._efforts = [joint.effort.copy() for joint in _body_joints(simulator)]
-        self._next_period = None if simulator.control is None else simulator.control.next_period
+        self._control = None if simulator.control is None else simulator.control.copies()
 
     def give_back(self, simulator: Simulator) -> None:
         """Restores the simulator; couplings that were made since are dropped.
@@ -96,9 +96,9 @@ class SimulatorState:
                 setattr(law, field.name, getattr(saved, field.name))
         for joint, effort in zip(_body_joints(simulator), self._efforts, strict=True):
             joint.effort[:] = effort
-        if simulator.control is not None and self._next_period is not None:
-            simulator.control.next_period = self._next_period
         self._numbers.give_back(simulator)
+        if simulator.control is not None and self._control is not None:
+            simulator.control.restore(self._control)
 
 
 def _laws(simulator: Simulator) -> list[Any]:

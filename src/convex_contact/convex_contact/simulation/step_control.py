@@ -19,7 +19,7 @@ The method is that of error-controlled implicit Euler steps with convex contact 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,6 +87,14 @@ class StepControl:
         """Restarts with a short step and clears the statistics."""
         self.next_period = FIRST * self.largest
         self.statistics = StepCounts()
+
+    def copies(self) -> tuple[float, StepCounts]:
+        """Returns the length of the coming step and the statistics, for :meth:`restore`."""
+        return self.next_period, replace(self.statistics)
+
+    def restore(self, values: tuple[float, StepCounts]) -> None:
+        """Restores what :meth:`copies` returned."""
+        self.next_period, self.statistics = values[0], replace(values[1])
 
     def step(self, simulator: Simulator, longest: float = math.inf) -> float:
         """Makes one step within the accuracy, and returns its length [s].

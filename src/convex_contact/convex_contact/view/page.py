@@ -194,7 +194,11 @@ class Page:
         self._drawing = _PageDrawing(simulator, checks.number("force_length", force_length, minimum=0.0))
         with socket.socket() as probe:  # viser silently chooses another port if one is taken
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((host, port))
+            try:
+                probe.bind((host, port))
+            except OSError as error:
+                text = f"port: {port} of {host} cannot be opened ({error.strerror}); 0 chooses a free one"
+                raise OSError(error.errno, text) from None
         with redirect_stdout(StringIO()):  # viser prints more than the address
             self.server = viser.ViserServer(host=host, port=port, verbose=False)
         self.address = f"http://{host}:{self.server.get_port()}/"

@@ -114,7 +114,8 @@ def read_assets(document: MjcfDocument, defaults: Defaults, compiler: Compiler, 
         if "file" in element.attributes:
             files[name] = element, _path(element, compiler)
         else:
-            found[name] = _made(element, MeshFile(_vertices(element), np.zeros((0, 3), dtype=np.int64)), compiler)
+            vertices = _vertices(element)
+            found[name] = _made(element, MeshFile(vertices, _faces(element, len(vertices))), compiler)
     try:
         meshes = read_meshes([path for _, path in files.values()], triangles=True)
     except FileError:
@@ -149,6 +150,17 @@ def _vertices(element: Element) -> np.ndarray:
     if count < 12 or count % 3:
         raise element.error(f"expected 3 numbers for each of 4 vertices or more, got {count}", "vertex")
     return np.array(element.numbers("vertex", count)).reshape(-1, 3)
+
+
+def _faces(element: Element, vertices: int) -> np.ndarray:
+    """Returns the triangles (n, 3) between the vertices of an element; none if it gives none."""
+    count = len(element.attributes.get("face", "").split())
+    if count % 3:
+        raise element.error(f"expected 3 numbers for each triangle, got {count}", "face")
+    values = np.array(element.numbers("face", count, "", minimum=0.0)) if count else np.zeros(0)
+    if not (values < vertices).all() or (values % 1.0).any():
+        raise element.error(f"expected whole numbers of vertices, 0 to {vertices - 1}, got others", "face")
+    return values.astype(np.int64).reshape(-1, 3)
 
 
 def _made(element: Element, mesh: MeshFile, compiler: Compiler) -> MjcfMesh:
