@@ -97,7 +97,11 @@ EDITS: list[tuple[str, str, str | None]] = [
         "line 7: mass: expected one in its inertial, got a second",
     ),
     ('<mass value="0.5"/>', '<mass value="0"/>', "joint slide moves no mass; its link needs an <inertial>"),
-    ('<mass value="0.5"/>', '<mass value="${m}"/>', "line 16: expected a URDF, got an expression of xacro"),
+    (
+        '<mass value="0.5"/>',
+        '<mass value="${m}"/>',
+        "line 16: mass: value: expected a value, got an expression of xacro",
+    ),
     ('ixx="0.02"', "", "line 8: inertia: ixx: expected a number"),
     ('ixx="0.02"', 'ixx="-0.02"', "line 8: inertia: ixx: expected a number of -1e-12 or more .* got -0.02"),
     ('ixx="0.02"', 'ixx="1e9"', None),

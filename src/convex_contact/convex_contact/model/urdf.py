@@ -215,7 +215,7 @@ def _mesh_file(filename: str, directories: Sequence[str | Path]) -> Path | None:
     inside = [Path(directory, path.lstrip("/")) for directory in directories]
     for candidate in inside if scheme == "package" and separator else [Path(path), *inside]:
         with suppress(OSError, ValueError):
-            if candidate.is_file():
+            if candidate.exists():
                 return candidate
     return None
 

@@ -170,8 +170,9 @@ def _list_ignored(element: Element, ignored: list[str]) -> None:
         XmlError: A macro is not expanded.
     """
     attributes, children = _KNOWN[element.tag]
-    if any("${" in value or "$(" in value for value in element.attributes.values()):
-        raise XmlError(f"line {element.line}: expected a URDF, got an expression of xacro; xacro makes one of it")
+    for name, value in element.attributes.items():
+        if "${" in value or "$(" in value:
+            raise element.error("expected a value, got an expression of xacro; xacro makes a URDF of the file", name)
     for name in element.attributes:
         if name not in attributes and name.partition(":")[0] != "xmlns":
             ignored.append(f"line {element.line}: attribute {_printed(name)} of {element.tag} is not simulated")
