@@ -63,12 +63,19 @@ void DeviceController::read_parameters()
   require(follows_ || kind == "impedance", "kind: expected impedance or admittance, got '" + kind + "'");
   require(
     !joints_.empty() && joints_.size() <= max_joints && passive_.size() <= 12,
-    "joints, passive_joints: expected 1 to 12 and 0 to 12 names");
-  require(!sources_.empty() && sources_.size() <= max_sources, "sources: expected 1 to 8 names");
+    "joints, passive_joints: expected 1 to 12 and 0 to 12 names, got " + std::to_string(joints_.size()) + " and " +
+    std::to_string(passive_.size()));
+  require(
+    !sources_.empty() && sources_.size() <= max_sources,
+    "sources: expected 1 to 8 names, got " + std::to_string(sources_.size()));
   require(watchdog >= 1, "watchdog_periods: expected 1 or more, got " + std::to_string(watchdog));
   require(ticks_ >= 0, "ticks: expected 0 or more, got " + std::to_string(ticks_));
-  require(display_rate_ > 0.0 && std::isfinite(display_rate_), "display_rate: expected above 0");
-  require(answer_timeout_ > 0.0 && std::isfinite(answer_timeout_), "answer_timeout: expected above 0");
+  require(
+    display_rate_ > 0.0 && std::isfinite(display_rate_),
+    "display_rate: expected above 0, got " + std::to_string(display_rate_));
+  require(
+    answer_timeout_ > 0.0 && std::isfinite(answer_timeout_),
+    "answer_timeout: expected above 0, got " + std::to_string(answer_timeout_));
   detail_.clear();
   for (const auto & entry : parameter<std::vector<std::string>>("detail")) {
     const auto end = entry.find('=');

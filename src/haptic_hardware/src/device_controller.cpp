@@ -49,7 +49,7 @@ DeviceController::CallbackReturn DeviceController::on_configure(const rclcpp_lif
       [logger = get_node()->get_logger()](const std::string & text) {RCLCPP_WARN(logger, "%s", text.c_str());});
   } catch (const std::exception & error) {
     RCLCPP_ERROR(get_node()->get_logger(), "configure refused: %s", error.what());
-    return CallbackReturn::ERROR;
+    return CallbackReturn::FAILURE;
   }
   const std::size_t n = joints_.size();
   period_ = 1.0 / get_update_rate();
@@ -122,6 +122,7 @@ DeviceController::CallbackReturn DeviceController::on_deactivate(const rclcpp_li
 
 DeviceController::CallbackReturn DeviceController::on_error(const rclcpp_lifecycle::State &)
 {
+  if (!publishing_thread_.joinable()) {return CallbackReturn::SUCCESS;}  // it was not active, perhaps not configured
   flight_->stop();
   stop_threads();
   finish();

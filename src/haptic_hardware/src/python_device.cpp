@@ -40,6 +40,9 @@ void start_python(std::string program)
 {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> guard(mutex);
+  if (!program.empty() && !std::filesystem::exists(program)) {
+    throw std::runtime_error("parameter python: expected a Python program, got " + program);
+  }
   if (Py_IsInitialized()) {return;}
   if (const char * environment = std::getenv("VIRTUAL_ENV"); program.empty() && environment) {
     program = std::string(environment) + "/bin/python3";

@@ -140,7 +140,8 @@ protected:
     std::filesystem::remove_all(directory_);
   }
 
-  CallbackReturn configure(const std::vector<rclcpp::Parameter> & changes = {})
+  /// Configures a new controller as the controller manager does; returns the state in which it is then.
+  std::string configure(const std::vector<rclcpp::Parameter> & changes = {})
   {
     Parameters parameters{
       {"hardware", {"hardware", "rig"}},
@@ -155,7 +156,7 @@ protected:
     EXPECT_EQ(
       controller_->init("device", "", 1000, space_, rclcpp::NodeOptions().parameter_overrides(overrides)),
       controller_interface::return_type::OK);
-    return controller_->on_configure(rclcpp_lifecycle::State());
+    return controller_->configure().label();
   }
 
   CallbackReturn activate()
@@ -227,32 +228,41 @@ using Texts = std::vector<std::string>;
 
 TEST_F(DeviceControllerTest, ParametersThatCannotBeUsedAreRefused)
 {
-  EXPECT_EQ(configure(), CallbackReturn::SUCCESS);
+  EXPECT_EQ(configure(), "inactive");
   const std::vector<rclcpp::Parameter> refused{
     {"hardware", ""}, {"kind", "scripted"}, {"joints", Texts(13, "joint")}, {"passive_joints", Texts(13, "joint")},
     {"sources", Texts(9, "source")}, {"watchdog_periods", 0}, {"ticks", -1}, {"display_rate", 0.0},
     {"detail", Texts{"no value"}}, {"detail", Texts{"=no path"}}, {"answer_timeout", 0.0}};
   for (const auto & parameter : refused) {
-    EXPECT_EQ(configure({parameter}), CallbackReturn::ERROR) << parameter.get_name();
+    EXPECT_EQ(configure({parameter}), "unconfigured") << parameter.get_name();
   }
+}
+
+TEST_F(DeviceControllerTest, ARefusedControllerCanBeConfiguredWithOtherParameters)
+{
+  ASSERT_EQ(configure({{"watchdog_periods", 0}}), "unconfigured");
+  EXPECT_EQ(controller_->on_error(rclcpp_lifecycle::State()), CallbackReturn::SUCCESS);
+  controller_->get_node()->set_parameter({"watchdog_periods", 20});
+  EXPECT_EQ(controller_->configure().label(), "inactive");
+  EXPECT_EQ(controller_->on_error(rclcpp_lifecycle::State()), CallbackReturn::SUCCESS);
 }
 
 TEST_F(DeviceControllerTest, ClaimsTheInterfacesOfItsKind)
 {
-  ASSERT_EQ(configure(), CallbackReturn::SUCCESS);
+  ASSERT_EQ(configure(), "inactive");
   EXPECT_EQ(
     controller_->command_interface_configuration().names,
     (Texts{"rig_loop/run", "rig_loop/resets", "a/effort", "b/effort", "rig_tool/force.x", "rig_tool/force.y",
       "rig_tool/force.z", "rig_tool/torque.x", "rig_tool/torque.y", "rig_tool/torque.z"}));
   const auto measured = controller_->state_interface_configuration().names.size();
-  ASSERT_EQ(configure({{"kind", "admittance"}, {"simulated", true}}), CallbackReturn::SUCCESS);
+  ASSERT_EQ(configure({{"kind", "admittance"}, {"simulated", true}}), "inactive");
   EXPECT_EQ(controller_->command_interface_configuration().names.size(), 2u + 2u + 7u + 12u + 4u);
   EXPECT_EQ(controller_->state_interface_configuration().names.size(), measured + 3u * 2u + 26u);
 }
 
 TEST_F(DeviceControllerTest, WithoutSourcesNothingActsAndEachActivationIsANewBeginning)
 {
-  ASSERT_EQ(configure(), CallbackReturn::SUCCESS);
+  ASSERT_EQ(configure(), "inactive");
   for (const double resets : {1.0, 2.0}) {
     ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
     for (int i = 0; i < 50; ++i) {update();}
@@ -265,7 +275,7 @@ TEST_F(DeviceControllerTest, WithoutSourcesNothingActsAndEachActivationIsANewBeg
 
 TEST_F(DeviceControllerTest, AnActivationThatEndsAtOnceEndsItsThreads)
 {
-  ASSERT_EQ(configure(), CallbackReturn::SUCCESS);
+  ASSERT_EQ(configure(), "inactive");
   for (int i = 0; i < 100; ++i) {
     ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
     ASSERT_EQ(deactivate(), CallbackReturn::SUCCESS);
@@ -274,7 +284,7 @@ TEST_F(DeviceControllerTest, AnActivationThatEndsAtOnceEndsItsThreads)
 
 TEST_F(DeviceControllerTest, AfterAPauseTheTicksGoOnWithTheSourcesThatAreActive)
 {
-  ASSERT_EQ(configure(), CallbackReturn::SUCCESS);
+  ASSERT_EQ(configure(), "inactive");
   Source source("source", space_, "EFFORT");
   for (int pause = 0; pause < 3; ++pause) {
     ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
@@ -298,7 +308,7 @@ TEST_F(DeviceControllerTest, AfterAPauseTheTicksGoOnWithTheSourcesThatAreActive)
 
 TEST_F(DeviceControllerTest, ARunThatIsOverBeginsAnewWithTick0)
 {
-  ASSERT_EQ(configure({{"ticks", 4}}), CallbackReturn::SUCCESS);
+  ASSERT_EQ(configure({{"ticks", 4}}), "inactive");
   Source source("source", space_, "EFFORT");
   for (std::size_t run = 1; run <= 2; ++run) {
     ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
@@ -311,7 +321,7 @@ TEST_F(DeviceControllerTest, ARunThatIsOverBeginsAnewWithTick0)
 
 TEST_F(DeviceControllerTest, UpdatesThatMakeUpForLostPeriodsOpenNoTick)
 {
-  ASSERT_EQ(configure(), CallbackReturn::SUCCESS);
+  ASSERT_EQ(configure(), "inactive");
   Source source("source", space_, "EFFORT");
   ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
   ASSERT_TRUE(run_until({&source}, [&] {return command("rig_loop/run") == 1.0;}));  // tick 0 is answered, 1 is open
@@ -326,7 +336,7 @@ TEST_F(DeviceControllerTest, UpdatesThatMakeUpForLostPeriodsOpenNoTick)
 
 TEST_F(DeviceControllerTest, WithoutAnAnswerToTheFirstTickTheDeviceIsSafeAndTheRunFails)
 {
-  ASSERT_EQ(configure({{"answer_timeout", 0.05}}), CallbackReturn::SUCCESS);
+  ASSERT_EQ(configure({{"answer_timeout", 0.05}}), "inactive");
   Source source("source", space_, "EFFORT");
   source.silent = true;
   ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
@@ -351,7 +361,7 @@ TEST_F(DeviceControllerTest, WithoutAnAnswerToTheFirstTickTheDeviceIsSafeAndTheR
 
 TEST_F(DeviceControllerTest, InterfacesOfAnotherOrderAreRefused)
 {
-  ASSERT_EQ(configure(), CallbackReturn::SUCCESS);
+  ASSERT_EQ(configure(), "inactive");
   std::vector<hardware_interface::LoanedStateInterface> states;
   std::vector<hardware_interface::LoanedCommandInterface> commands;
   auto names = controller_->state_interface_configuration().names;
@@ -366,7 +376,7 @@ TEST_F(DeviceControllerTest, InterfacesOfAnotherOrderAreRefused)
 
 TEST_F(DeviceControllerTest, ModesThatCannotBeCombinedAreRefusedAtTheStart)
 {
-  ASSERT_EQ(configure({{"sources", Texts{"one", "two"}}}), CallbackReturn::SUCCESS);
+  ASSERT_EQ(configure({{"sources", Texts{"one", "two"}}}), "inactive");
   Source one("one", space_, "EFFORT"), two("two", space_, "MOTION");
   ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
   ASSERT_TRUE(run_until({&one, &two}, [&] {return !one.value("state", "reason").empty();}));
@@ -378,7 +388,7 @@ TEST_F(DeviceControllerTest, ModesThatCannotBeCombinedAreRefusedAtTheStart)
 
 TEST_F(DeviceControllerTest, ASilentSourceBringsTheDeviceToItsSafeState)
 {
-  ASSERT_EQ(configure({{"detail", Texts{"parameters/device=rig", "simulated=false"}}}), CallbackReturn::SUCCESS);
+  ASSERT_EQ(configure({{"detail", Texts{"parameters/device=rig", "simulated=false"}}}), "inactive");
   Source source("source", space_, "EFFORT");
   ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
   ASSERT_TRUE(run_until({&source}, [&] {return command("a/effort") != 0.0;}));
@@ -403,7 +413,7 @@ TEST_F(DeviceControllerTest, ASilentSourceBringsTheDeviceToItsSafeState)
 
 TEST_F(DeviceControllerTest, TheCommandsOfASourceThatStartsAnewAreRampedIn)
 {
-  ASSERT_EQ(configure(), CallbackReturn::SUCCESS);
+  ASSERT_EQ(configure(), "inactive");
   Source source("source", space_, "EFFORT");
   ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
   ASSERT_TRUE(run_until({&source}, [&] {return command("a/effort") != 0.0;}));
@@ -417,7 +427,7 @@ TEST_F(DeviceControllerTest, TheCommandsOfASourceThatStartsAnewAreRampedIn)
 
 TEST_F(DeviceControllerTest, LimitsThatTheHardwareReportsAreCounted)
 {
-  ASSERT_EQ(configure(), CallbackReturn::SUCCESS);
+  ASSERT_EQ(configure(), "inactive");
   Source source("source", space_, "EFFORT");
   ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
   (void)states_.at("rig_loop/limited")->set_value(static_cast<double>(DeviceState::LIMITED_EFFORT));
