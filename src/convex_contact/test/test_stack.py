@@ -45,7 +45,7 @@ class Stack:
         return Simulator(world, period=period, approximation=approximation, **options)
 
     def energy(self, sim: Simulator) -> float:
-        """Of motion and height, J; less than that of the springs at rest."""
+        """Returns the kinetic energy and that of the heights over rest, without that of the springs [J]."""
         q, v = sim.dynamics.arrays.q.reshape(-1, 7), sim.dynamics.arrays.v.reshape(-1, 6)
         inertia = self.masses * SIDE**2 / 6.0
         motion = self.masses @ (v[:, :3] ** 2).sum(axis=1) + inertia @ (v[:, 3:] ** 2).sum(axis=1)
@@ -118,7 +118,7 @@ def test_a_staggered_one_stands(approximation: str, stiffness: float, period: fl
 
 
 def test_with_pairs_that_overlap_alone_it_is_thrown_up() -> None:
-    """What all pairs are good for: a box that falls 1 mm in a period ends deep in the next, which SAP throws out."""
+    """A box that falls 1 mm in a period ends deep in the next box, and SAP throws it out unless all pairs are found."""
     stack = Stack(EQUAL, 1e10, lift=1e-4)
     assert run(stack, 1e-2, "sap", 0.5).energies.max() < 0.06
     assert run(stack, 1e-2, "sap", 0.5, threshold=1e-13).energies.max() > 1.0
@@ -126,9 +126,9 @@ def test_with_pairs_that_overlap_alone_it_is_thrown_up() -> None:
 
 @pytest.mark.parametrize("approximation", ["lagged", "sap"])
 def test_at_rest_newton_mostly_has_nothing_to_do_until_a_force_acts(approximation: str) -> None:
-    """Of boxes of 1 and 1000 kg in turn the residual at rest is rounding; 1e-8 of the top one's weight is not.
+    """The residual at rest of boxes of 1 and 1000 kg in turn is rounding; a force of 1e-8 of the top's weight is not.
 
-    Each interface, of stiffness 4 k, is relieved of that force.
+    The force relieves each of the ten interfaces, whose four corners have the stiffness 4 k together.
     """
     stack = Stack(np.where(np.arange(10) % 2, 1e3, 1.0), 1e7)
     sim = stack.simulator(2e-3, approximation)

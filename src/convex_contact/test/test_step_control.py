@@ -72,7 +72,7 @@ def test_an_elastic_ball_bounces_to_its_height() -> None:
 
 
 def test_constant_steps_of_a_millisecond_lose_the_bounce() -> None:
-    """What the accuracy is for: implicit Euler at 1 ms gives less than 0.9 of the speed back."""
+    """Implicit Euler at 1 ms, without an accuracy, returns less than 0.9 of the speed."""
     sim = ball(0.2, period=1e-3)
     sim.advance(0.22)
     state = sim.state("ball")
@@ -202,7 +202,7 @@ def robot_and_ball(tmp_path: Path) -> World:
 def test_compiled_attempts_are_those_of_the_simulators_own_steps(
     second_order: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both solve the same problems to rounding (polished), from other guesses of the solver's factors."""
+    """Both solve the same problems to rounding, since the solver polishes; only its factors at the start differ."""
     ends = []
     for kind in (CompiledAttempts, InterpretedAttempts):
         monkeypatch.setattr(step_control, "CompiledAttempts", kind)
@@ -219,7 +219,7 @@ def test_compiled_attempts_are_those_of_the_simulators_own_steps(
 
 
 def test_extrapolation_is_that_of_the_exponential_map(tmp_path: Path) -> None:
-    """Pinocchio's q2 (+) (q2 (-) q1) on each joint of a tree, and the same turn once more for a free body."""
+    """The state of a tree is Pinocchio's integrate(q2, difference(q1, q2)); a free body makes the same turn again."""
     sim = Simulator(robot_and_ball(tmp_path), period=1e-3)
     a, random = sim.dynamics.arrays, np.random.default_rng(7)
     tree = 0

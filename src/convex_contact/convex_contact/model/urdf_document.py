@@ -167,13 +167,12 @@ def _list_ignored(element: Element, ignored: list[str]) -> None:
     """Lists the attributes and elements of an element that are not simulated.
 
     Raises:
-        XmlError: A macro is not expanded.
+        XmlError: A macro or an expression of xacro is not expanded.
     """
     attributes, children = _KNOWN[element.tag]
     for name, value in element.attributes.items():
         if "${" in value or "$(" in value:
             raise element.error("expected a value, got an expression of xacro; xacro makes a URDF of the file", name)
-    for name in element.attributes:
         if name not in attributes and name.partition(":")[0] != "xmlns":
             ignored.append(f"line {element.line}: attribute {_printed(name)} of {element.tag} is not simulated")
     for child in element.children:

@@ -100,8 +100,8 @@ class WorldDynamics(StateAccess):
 
     Attributes:
         arrays: all arrays, of `arrays.WORLD_TABLE`.
-        contacts: contacts of the last :meth:`collect`.
-        previous: contacts of the step before.
+        contacts, previous: contacts of the last :meth:`collect`, and of the step before.
+        prescribed: numbers of the prescribed bodies.
         time: [s].
 
     Raises:
@@ -138,8 +138,7 @@ class WorldDynamics(StateAccess):
         self._articulated = [t for t, kind in enumerate(self.arrays.tree_kind) if kind == bodies.ARTICULATED]
         self._kernels = any(self._trees[t].has_kernels for t in self._articulated)
         self._others = [t for t in self._articulated if not self._trees[t].has_kernels]
-        self._prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
-        self.prescribed = np.array(self._prescribed, dtype=np.int64)
+        self.prescribed = np.flatnonzero([body.kind == "prescribed" for body in world.bodies])
         law, surfaces = self.arrays.law, self.arrays.class_friction[:, 3:]
         coefficient = max(law[:, :, LAW_REST].max(initial=0.0), surfaces.max(initial=0.0) if self.has_grooves else 0.0)
         self._steepest = math.sqrt(1 + float(coefficient) ** 2)
@@ -156,9 +155,13 @@ class WorldDynamics(StateAccess):
     @property
     def compiled(self) -> bool:
         """Compiled code alone prepares and moves the world: no function drives a tree or prescribes a motion."""
-        world = self.world
-        driven = self._others or any(tree.drive is not None for tree in world.trees)
-        return not driven and all(world.bodies[number].motion is None for number in self._prescribed)
+        for tree in self.world.trees:
+            if tree.drive is not None:
+                return False
+        for number in self.prescribed:
+            if self.world.bodies[number].motion is not None:
+                return False
+        return not self._others
 
     @property
     def nv(self) -> int:
@@ -194,7 +197,7 @@ class WorldDynamics(StateAccess):
         a.counters[:] = 0
         self.time = 0.0
         self.contacts.count[0] = self.previous.count[0] = 0
-        for number in self._prescribed:
+        for number in self.prescribed:
             body = self.world.bodies[number]
             a.body_twist[number] = np.concatenate([body.velocity, body.angular_velocity])
             if body.motion is not None:
@@ -253,10 +256,9 @@ class WorldDynamics(StateAccess):
             ValueError: the body is not prescribed, or a length is wrong.
         """
         number = self.world.number(body)
-        if number not in self._prescribed:
-            raise ValueError(
-                f"{self.world.bodies[number].name}: it is {self.world.bodies[number].kind}, not prescribed"
-            )
+        described = self.world.bodies[number]
+        if described.kind != "prescribed":
+            raise ValueError(f"{described.name}: it is {described.kind}, not prescribed")
         values = np.asarray(twist, dtype=np.float64)
         if values.shape != (6,) or not all(map(math.isfinite, values.tolist())):
             raise ValueError(f"twist: expected 6 finite numbers, got {twist!r}")
@@ -274,7 +276,7 @@ class WorldDynamics(StateAccess):
     def prepare(self) -> None:
         """Computes A, v*, poses and twists at (q, v). A prescribed body's motion is taken at the end of the step."""
         a = self.arrays
-        for number in self._prescribed:
+        for number in self.prescribed:
             motion = self.world.bodies[number].motion
             if motion is not None:
                 a.body_twist[number] = motion(self.time + self.period)
@@ -319,9 +321,9 @@ class WorldDynamics(StateAccess):
         a.body_pose[numbers], a.body_twist[numbers] = poses, twists
         a.link_jacobian[a.body_link[numbers]] = jacobians
 
-    def contact_horizon(self, approximation: str, period: float = 0.0) -> float:
-        """Returns h s of the module's proof, distance of contacts that may act per speed, in a step of a period [s]."""
-        period = period or self.period
+    def contact_horizon(self, approximation: str, period: float | None = None) -> float:
+        """Returns h s of the module's proof [s] in a step of a period [s]; None: in the coming step."""
+        period = self.period if period is None else period
         if approximation == "sap":
             return (period + self._longest_relaxation) * self._steepest
         return period * (self._steepest if approximation.startswith("similar") else 1.0)
@@ -374,7 +376,7 @@ class WorldDynamics(StateAccess):
         for tree in self._others:
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
             a.q[i:j] = self._trees[tree].moved(a.q[i:j], a.v[k:m], self.period)
-        for number in self._prescribed:
+        for number in self.prescribed:
             move_prescribed(a.body_pose[number], a.body_twist[number], self.period, self.linear_rotation)
         self.time += self.period
 

@@ -8,7 +8,7 @@ contacts take turns: that of the start, which stays until the step is accepted, 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import pinocchio as pin
@@ -17,7 +17,7 @@ from numba.experimental import structref
 
 from convex_contact.collision.contacts import empty_contacts
 from convex_contact.model.arrays import WorldRecord
-from convex_contact.model.bodies import FREE
+from convex_contact.model.bodies import FREE, rotation_entries
 from convex_contact.model.tree_kernels import CONTINUOUS, FREE_FLYER
 from convex_contact.simulation.body_table import BodyColumns, BodyLists, read_bodies
 from convex_contact.simulation.compiled_step import STATUSES
@@ -25,6 +25,7 @@ from convex_contact.simulation.step_start import StepStart
 from convex_contact.solver import newton
 from convex_contact.solver.borrowed import Record, RecordType
 from haptic_math.native_calls import call_integer
+from haptic_math.rotations import product_entries
 
 if TYPE_CHECKING:
     from convex_contact.simulation.simulator import Simulator
@@ -63,26 +64,17 @@ class Attempts(Protocol):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def largest_difference(
-    moving: MovingBodies, position: np.ndarray, orientation: np.ndarray, position2: np.ndarray,
-    orientation2: np.ndarray,
-) -> float:  # fmt: skip
-    """Returns a bound of the largest distance between the same points of bodies in two states [m].
-
-    Args:
-        moving: bodies that are compared.
-        position, position2: of all bodies in both states [m], shape (nb, 3).
-        orientation, orientation2: quaternions of all bodies, shape (nb, 4).
-    """
+def largest_difference(moving: MovingBodies, one: BodyColumns, other: BodyColumns) -> float:
+    """Returns a bound of the largest distance between the same points of moving bodies in two states [m]."""
     largest = 0.0
     for k, b in enumerate(moving.number):
         square = cosine = chord = 0.0
         for r in range(3):
-            square += (position2[b, r] - position[b, r]) ** 2
+            square += (other.position[b, r] - one.position[b, r]) ** 2
         for r in range(4):
-            cosine += orientation[b, r] * orientation2[b, r]
+            cosine += one.orientation[b, r] * other.orientation[b, r]
         for r in range(4):
-            chord += (orientation2[b, r] - math.copysign(1.0, cosine) * orientation[b, r]) ** 2
+            chord += (other.orientation[b, r] - math.copysign(1.0, cosine) * one.orientation[b, r]) ** 2
         angle = 4.0 * math.asin(min(0.5 * math.sqrt(chord), 1.0))
         largest = max(largest, math.sqrt(square) + moving.radius[k] * angle)
     return largest
@@ -94,52 +86,44 @@ def extrapolate(w: WorldRecord, q1: np.ndarray, v1: np.ndarray) -> None:
 
     The coordinates of trees without kernels are left.
     """
+    q = w.q
     for k in range(len(v1)):
         w.v[k] += w.v[k] - v1[k]
     for tree in range(len(w.tree_kind)):
         if w.tree_kind[tree] == FREE:
             i = w.tree_q[tree]
             for k in range(i, i + 3):
-                w.q[k] += w.q[k] - q1[k]
-            _rotate_on(w.q[i + 3 : i + 7], q1[i + 3 : i + 7])
+                q[k] += q[k] - q1[k]
+            _rotate_on(q[i + 3 : i + 7], q1[i + 3 : i + 7])
     for j in range(len(w.joint_kind)):
         i = w.joint_q[j]
         if w.joint_kind[j] == FREE_FLYER:
-            moved = w.q[i : i + 3] - q1[i : i + 3]
-            turn = _rotate_on(w.q[i + 3 : i + 7], q1[i + 3 : i + 7])
-            w.q[i : i + 3] += _rotated(turn, moved)
+            x, y, z = q[i] - q1[i], q[i + 1] - q1[i + 1], q[i + 2] - q1[i + 2]
+            R = _rotate_on(q[i + 3 : i + 7], q1[i + 3 : i + 7])
+            for k in range(3):
+                q[i + k] += R[3 * k] * x + R[3 * k + 1] * y + R[3 * k + 2] * z
         elif w.joint_kind[j] == CONTINUOUS:
-            c, s, c1, s1 = w.q[i], w.q[i + 1], q1[i], q1[i + 1]
-            c, s = c * (c * c1 + s * s1) - s * (s * c1 - c * s1), s * (c * c1 + s * s1) + c * (s * c1 - c * s1)
+            c, s = q[i], q[i + 1]
+            cosine, sine = c * q1[i] + s * q1[i + 1], s * q1[i] - c * q1[i + 1]  # of the difference
+            c, s = c * cosine - s * sine, s * cosine + c * sine
             size = math.sqrt(c * c + s * s)
-            w.q[i], w.q[i + 1] = c / size, s / size
+            q[i], q[i + 1] = c / size, s / size
         else:
-            w.q[i] += w.q[i] - q1[i]
+            q[i] += q[i] - q1[i]
+
+
+_product = njit(cache=True, nogil=True, error_model="numpy")(product_entries)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _rotate_on(rotation: np.ndarray, earlier: np.ndarray) -> np.ndarray:
-    """Turns a rotation (4,) by its difference from another one, which is returned (4,), all as quaternions."""
-    turn = _product(rotation, np.array([-earlier[0], -earlier[1], -earlier[2], earlier[3]]))
-    turned = _product(turn, rotation)
-    rotation[:] = turned / math.sqrt(turned @ turned)
-    return turn
-
-
-@njit(cache=True, nogil=True)
-def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Returns the product of two quaternions (4,)."""
-    out = np.empty(4)
-    out[:3] = a[3] * b[:3] + b[3] * a[:3] + np.cross(a[:3], b[:3])
-    out[3] = a[3] * b[3] - a[:3] @ b[:3]
-    return out
-
-
-@njit(cache=True, nogil=True)
-def _rotated(rotation: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Returns a vector (3,) rotated by a unit quaternion (4,)."""
-    twice = 2.0 * np.cross(rotation[:3], vector)
-    return vector + rotation[3] * twice + np.cross(rotation[:3], twice)
+def _rotate_on(rotation: np.ndarray, earlier: np.ndarray) -> Any:
+    """Rotates a quaternion (4,) by its difference from an earlier one; returns the nine entries of that rotation."""
+    x, y, z, w = rotation
+    a, b, c, d = _product(x, y, z, w, -earlier[0], -earlier[1], -earlier[2], earlier[3])
+    x, y, z, w = _product(a, b, c, d, x, y, z, w)
+    size = math.sqrt(x * x + y * y + z * z + w * w)
+    rotation[0], rotation[1], rotation[2], rotation[3] = x / size, y / size, z / size, w / size
+    return rotation_entries(a, b, c, d)
 
 
 class InterpretedAttempts:
@@ -164,14 +148,14 @@ class InterpretedAttempts:
         start.begin()
         simulator.set_period(period)
         simulator.make_step()
-        whole = simulator.body_states()[:2]
+        whole = BodyColumns(*simulator.body_states())
         q1, v1 = arrays.q.copy(), arrays.v.copy()
         start.begin()
         simulator.set_period(0.5 * period)
         simulator.make_step()
         start.keep()
         simulator.make_step()
-        error = largest_difference(self._moving, *whole, *simulator.body_states()[:2])
+        error = largest_difference(self._moving, whole, BodyColumns(*simulator.body_states()))
         if self._second_order:
             extrapolate(arrays.record, q1, v1)
             for tree, model in self._others:
@@ -231,7 +215,7 @@ def _attempt(
     x: AttemptRecord, w: WorldRecord, code: int, first: int, into_first: bool, second: int, into_second: bool,
     period: float, horizon: float, half_horizon: float,
 ) -> tuple[float, int]:  # fmt: skip
-    """Makes an attempt; returns its error [m] and the status, unless it is CONVERGED of the start's state.
+    """Makes an attempt; returns its error [m] and the status. Unless that is CONVERGED, the state is that at the start.
 
     Args:
         x: arrays of the attempt.
@@ -259,7 +243,7 @@ def _attempt(
         _return_to_start(x, w)
         return math.inf, result
     read_bodies(w, x.bodies, x.halves)
-    error = largest_difference(x.moving, x.whole.position, x.whole.orientation, x.halves.position, x.halves.orientation)
+    error = largest_difference(x.moving, x.whole, x.halves)
     if x.second_order:
         extrapolate(w, x.q1, x.v1)
     return error, newton.CONVERGED
@@ -281,8 +265,7 @@ class CompiledAttempts:
         d, table = simulator.dynamics, simulator._bodies
         start = d.arrays.q.copy(), d.arrays.v.copy(), d.arrays.body_pose[d.prescribed]
         self._record = _attempt_record(*start, table.columns, table.lists, moving, d.prescribed, second_order)
-        contacts = simulator.dynamics.contacts
-        self._third = empty_contacts(len(contacts.phi0), contacts.J.shape[3])
+        self._third = empty_contacts(len(d.contacts.phi0), d.contacts.J.shape[3])
         self._length = simulator.period
 
     def note(self) -> None:
