@@ -158,5 +158,5 @@ def test_reset_returns_to_the_start() -> None:
 
 def test_period_and_threshold_must_be_positive() -> None:
     for name in ("period", "threshold"):
-        with pytest.raises(ValueError, match=f"{name}: expected a positive number, got 0"):
+        with pytest.raises(ValueError, match=f"^{name}: expected more than 0, got 0.0$"):
             WorldDynamics(World(), **{"period": 1e-3} | {name: 0})

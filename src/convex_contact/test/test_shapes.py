@@ -86,7 +86,7 @@ def test_inertia_about_a_given_centre_has_steiners_share() -> None:
             lambda w: w.add_sphere("b", mass=1.0, radius=-1.0),
             "b: radius: expected a positive number of metres, got -1.0",
         ),
-        (lambda w: w.add_box("b", mass=1.0, size=(1, 2)), "b: size: expected three sides, got (1, 2)"),
+        (lambda w: w.add_box("b", mass=1.0, size=(1, 2)), "b: size: expected 3 finite numbers, got (1, 2)"),
         (
             lambda w: w.add_box("b", mass=1.0, size=(1, 0, 1)),
             "b: size[1]: expected a positive number of metres, got 0.0",

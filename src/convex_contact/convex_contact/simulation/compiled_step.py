@@ -171,14 +171,15 @@ class StepRecords:
         """
         world, now, before = d.arrays.record, last.record, other.record
         parts = world, before, now, between, joints, couplings, workspace
-        exchanged = world, now, before, between, joints, couplings, workspace
         for made in self._made:
             if made.parts == parts:
                 return made, True
+        exchanged = world, now, before, between, joints, couplings, workspace
+        for made in self._made:
             if made.parts == exchanged:
                 return made, False
         rows, stages = couplings.rows, _stages(*parts[:-2], couplings.rows, workspace)
-        arrays = *parts[:-2], rows, d.prescribed, workspace
+        arrays = *parts[:-2], rows, np.array(d.prescribed, dtype=np.int64), workspace
         record = Borrowed(_step_record(*arrays, d.find_faces, *stages, *self._constants))
         made = PreparedSteps(record, address_of(make_steps, record, True, 0.0, 0.0, 0, True, 0), parts)
         self._made = [made, *self._made[: KEPT_RECORDS - 1]]
@@ -202,8 +203,8 @@ class StepRecords:
         """
         period, horizon, left = d.period, d.contact_horizon(approximation), count
         while left > 0:
-            lists = d.contacts, d.previous
-            (record, code, _), into_first = self.of(d, *lists, between.record, joints, couplings, workspace)
+            now, before = d.contacts, d.previous
+            (record, code, _), into_first = self.of(d, now, before, between.record, joints, couplings, workspace)
             if run is None:
                 result = _call_steps(code, record.address, into_first, period, horizon, left, True, 0)
             else:
@@ -235,8 +236,8 @@ class StepRecords:
         """
         period, horizon, given = d.period, d.contact_horizon(approximation), load(False)
         while True:
-            lists = d.contacts, d.previous
-            (record, code, _), into_first = self.of(d, *lists, between.record, joints, couplings, workspace)
+            now, before = d.contacts, d.previous
+            (record, code, _), into_first = self.of(d, now, before, between.record, joints, couplings, workspace)
             status = _call_steps(code, record.address, into_first, period, horizon, 1, False, given)
             if status >= STATUSES:  # it is made
                 d.swap()

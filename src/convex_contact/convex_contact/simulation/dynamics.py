@@ -138,7 +138,7 @@ class WorldDynamics(StateAccess):
         self._articulated = [t for t, kind in enumerate(self.arrays.tree_kind) if kind == bodies.ARTICULATED]
         self._kernels = any(self._trees[t].has_kernels for t in self._articulated)
         self._others = [t for t in self._articulated if not self._trees[t].has_kernels]
-        self.prescribed = np.flatnonzero([body.kind == "prescribed" for body in world.bodies])
+        self.prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
         law, surfaces = self.arrays.law, self.arrays.class_friction[:, 3:]
         coefficient = max(law[:, :, LAW_REST].max(initial=0.0), surfaces.max(initial=0.0) if self.has_grooves else 0.0)
         self._steepest = math.sqrt(1 + float(coefficient) ** 2)

@@ -263,8 +263,9 @@ class CompiledAttempts:
     def __init__(self, simulator: Simulator, moving: MovingBodies, second_order: bool) -> None:
         self._simulator = simulator
         d, table = simulator.dynamics, simulator._bodies
-        start = d.arrays.q.copy(), d.arrays.v.copy(), d.arrays.body_pose[d.prescribed]
-        self._record = _attempt_record(*start, table.columns, table.lists, moving, d.prescribed, second_order)
+        prescribed = np.array(d.prescribed, dtype=np.int64)
+        start = d.arrays.q.copy(), d.arrays.v.copy(), d.arrays.body_pose[prescribed]
+        self._record = _attempt_record(*start, table.columns, table.lists, moving, prescribed, second_order)
         self._third = empty_contacts(len(d.contacts.phi0), d.contacts.J.shape[3])
         self._length = simulator.period
 

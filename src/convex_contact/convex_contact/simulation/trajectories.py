@@ -117,7 +117,7 @@ def trajectory(simulator: Simulator, steps: int, forces: ArrayLike | None = None
         raise ValueError(f"steps: expected a whole number, not negative, got {steps!r}")
     d = simulator.dynamics
     given = np.zeros((0, d.nv)) if forces is None else checks.array("forces", forces, (steps, d.nv))
-    compiled = simulator.is_whole and simulator.control is None and not len(d.prescribed)  # they have no coordinates
+    compiled = simulator.is_whole and simulator.control is None and not d.prescribed  # they have no coordinates
     return (_compiled_trajectory if compiled else _interpreted_trajectory)(simulator, steps, given)
 
 
