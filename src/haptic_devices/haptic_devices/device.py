@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -43,6 +43,42 @@ class Joint:
     effort_rate_limit: float = math.inf
 
 
+class DeviceValues(NamedTuple):
+    """Views of the values of a `Reading` or a `Truth` with n joints, in their order.
+
+    Attributes:
+        position: (n,) joint positions [rad] or [m].
+        velocity: (n,) joint velocities [rad/s] or [m/s].
+        effort: (n,) joint efforts that acted in the period that ends now [N m] or [N].
+        tool_pose: (7,) x, y, z [m] and quaternion x, y, z, w.
+        tool_twist: (6,) velocity [m/s] and angular velocity [rad/s].
+        tool_wrench: (6,) wrench of the user on the tool [N], [N m].
+        operator_target: (7,) target pose of the simulated hand; empty in a `Reading`.
+    """
+
+    position: np.ndarray
+    velocity: np.ndarray
+    effort: np.ndarray
+    tool_pose: np.ndarray
+    tool_twist: np.ndarray
+    tool_wrench: np.ndarray
+    operator_target: np.ndarray
+
+
+def views(values: np.ndarray, joints: int) -> DeviceValues:
+    """Returns views of the values of a `Reading` or a `Truth`; Numba can compile this function."""
+    n, tool = joints, 3 * joints
+    return DeviceValues(
+        values[0:n],
+        values[n : 2 * n],
+        values[2 * n : tool],
+        values[tool : tool + 7],
+        values[tool + 7 : tool + 13],
+        values[tool + 13 : tool + 19],
+        values[tool + 19 : tool + 26],
+    )
+
+
 class Reading:
     """Values of the sensors: named views of one array, filled in place by the driver.
 
@@ -50,25 +86,21 @@ class Reading:
         joints: number of joints n.
 
     Attributes:
-        values: whole array, n + n + n + 19 numbers in the order of the views below.
-        position: (n,) joint positions [rad] or [m].
-        velocity: (n,) joint velocities [rad/s] or [m/s].
-        effort: (n,) joint efforts that acted in the period that ends now [N m] or [N].
+        values: whole array, n + n + n + 19 numbers in the order of `DeviceValues`.
+        views: `DeviceValues` of the array; position, velocity, effort, tool_pose, tool_twist and tool_wrench are its
+            fields.
         tool: (19,) tool_pose, tool_twist and tool_wrench together.
-        tool_pose: (7,) x, y, z [m] and quaternion x, y, z, w.
-        tool_twist: (6,) velocity [m/s] and angular velocity [rad/s].
-        tool_wrench: (6,) wrench of the user on the tool [N], [N m].
         buttons: button states; bit i is button i.
     """
 
     _TOOL = 19
 
     def __init__(self, joints: int) -> None:
-        n = joints
-        self.values = np.zeros(3 * n + self._TOOL)
-        self.position, self.velocity, self.effort = (self.values[i * n : (i + 1) * n] for i in range(3))
-        self.tool = self.values[3 * n : 3 * n + 19]
-        self.tool_pose, self.tool_twist, self.tool_wrench = self.tool[0:7], self.tool[7:13], self.tool[13:19]
+        self.values = np.zeros(3 * joints + self._TOOL)
+        v = self.views = views(self.values, joints)
+        self.position, self.velocity, self.effort = v.position, v.velocity, v.effort
+        self.tool_pose, self.tool_twist, self.tool_wrench = v.tool_pose, v.tool_twist, v.tool_wrench
+        self.tool = self.values[3 * joints : 3 * joints + 19]
         self.tool_pose[6] = 1.0
         self.buttons = 0
 
@@ -84,7 +116,7 @@ class Truth(Reading):
 
     def __init__(self, joints: int) -> None:
         super().__init__(joints)
-        self.operator_target = self.values[3 * joints + 19 :]
+        self.operator_target = self.views.operator_target
         self.operator_target[6] = 1.0
 
 

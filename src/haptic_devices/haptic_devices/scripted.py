@@ -25,7 +25,7 @@ from pydantic_core import PydanticCustomError
 from haptic_core.errors import ParameterError
 from haptic_core.messages import LARGEST
 from haptic_devices.device import TRANSLATIONS, Device, DeviceParameters, Joint, Reading, load_parameters
-from haptic_devices.motions.planar import MotionPlan
+from haptic_devices.motions.planar import FORCE, POSITION, VELOCITY, MotionPlan
 from haptic_files import FileError, kind_of, read_text
 
 _KINDS = ("position", "velocity", "force")
@@ -100,7 +100,7 @@ class Script:
     def from_plan(cls, plan: MotionPlan) -> Script:
         """Makes a script of the target and the extra force of a hand's plan."""
         values = {kind: np.zeros((len(plan.table), 6)) for kind in _KINDS}
-        for kind, columns in (("position", (0, 1)), ("velocity", (2, 3)), ("force", (4, 5))):
+        for kind, columns in (("position", POSITION), ("velocity", VELOCITY), ("force", FORCE)):
             values[kind][:, 0:2] = plan.table[:, columns]
         return cls(np.arange(len(plan.table)) * plan.period, values)
 

@@ -27,6 +27,7 @@ from hypothesis import given
 from scipy.integrate import solve_ivp
 
 from admittance_constraints import EndEffector
+from haptic_devices import cobotic
 from haptic_devices.cobotic import GRAVITY, SUBSTEPS, own_wrench, rotation
 
 # ---- end effector ---------------------------------------------------------------------------------
@@ -37,7 +38,7 @@ def test_the_end_effector_s_wrench_is_that_of_the_library(q, twist, rate):
     mass, center, inertia = 0.7, [0.02, -0.03, 0.05], [4e-3, 3e-3, 2e-3]
     matrix, wrench = np.zeros((3, 3)), np.full(6, np.nan)
     rotation(q, matrix)
-    own_wrench(matrix, np.array([mass, *center, *inertia]), twist[3:], rate, GRAVITY, wrench)
+    own_wrench(matrix, cobotic.EndEffector(mass, np.array(center), np.array(inertia)), twist[3:], rate, GRAVITY, wrench)
     body = EndEffector(mass=mass, center=center, inertia=inertia, gravity=(0.0, 0.0, -GRAVITY))
     expected = body.own_wrench(forward_of(q)[0][3:], twist, rate)
     assert wrench == pytest.approx(expected, abs=10 * ROUNDING)  # of 10 N

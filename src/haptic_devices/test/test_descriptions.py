@@ -46,7 +46,7 @@ def place(device: Device, random: np.random.Generator) -> None:
     reading = device.read()
     if device.base_frame == "tau_base":
         p, R = random.uniform(-0.02, 0.02, 3), rotation_from_vector(random.uniform(-0.2, 0.2, 3))
-        device._p[:], device._R[:] = p, R  # the measured pose
+        device._measured.position[:], device._measured.rotation[:] = p, R
         reading.tool_pose[:3], reading.tool_pose[3:] = p, Rotation.from_matrix(R).as_quat()
         reading.tool_twist[:] = random.uniform(-0.5, 0.5, 6)
         reading.position[:] = device.mechanism.inverse_kinematics(p, R)
@@ -206,8 +206,9 @@ def test_the_display_s_end_effector_has_its_inertia(other: bool) -> None:
     device = make("cobotic_hand_controller", other)
     device.configure(PERIOD)
     model, random, p = Model(device), np.random.default_rng(4), device.parameters
-    body = np.array([p.end_effector_mass, p.end_effector_center_x, p.end_effector_center_y, p.end_effector_center_z,
-                     p.end_effector_inertia_x, p.end_effector_inertia_y, p.end_effector_inertia_z])  # fmt: skip
+    center = np.array([p.end_effector_center_x, p.end_effector_center_y, p.end_effector_center_z])
+    moments = np.array([p.end_effector_inertia_x, p.end_effector_inertia_y, p.end_effector_inertia_z])
+    body = cobotic_hand_controller.EndEffector(p.end_effector_mass, center, moments)
     for _ in range(20):
         place(device, random)
         model.update()

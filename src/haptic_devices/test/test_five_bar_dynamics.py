@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from haptic_core.commands import ACCELERATION, POSITION, VELOCITY, Motion
+from haptic_devices.components.commanded_motion import CommandedMotion
 from haptic_devices.device import load_parameters
-from haptic_devices.five_bar import DEFAULT_FILE, FiveBar, FiveBarParameters, aim, inertia_constants
+from haptic_devices.five_bar import DEFAULT_FILE, FiveBar, FiveBarParameters, LinkInertia, aim, inertia_constants
 from haptic_devices.hands.operator import HandParameters, SimulatedHand
 from haptic_devices.motions.planar import MotionPlan
 
@@ -168,17 +169,17 @@ def test_the_feedforward_is_the_torque_that_the_wanted_acceleration_needs_up_to_
     device, h = five_bar(1e-3, friction_coulomb=0.0), 1e-4
 
     def tool(t: float) -> np.ndarray:
-        return hinges(q + t * qd + t * t / 2 * qdd)["tool"] + device.geometry[2:4]
+        return hinges(q + t * qd + t * t / 2 * qdd)["tool"] + device.geometry.axis
 
     velocity = (tool(h) - tool(-h)) / (2 * h)
     change = (tool(h) - 2 * tool(0.0) + tool(-h)) / h**2
     m11, m22, h12 = inertia_constants(DEFAULT, DEFAULT.mass_tool)
-    inertia, target = np.array([m11 + MOTOR, m22 + MOTOR, h12]), np.zeros(6)
-    wanted = np.array([*tool(0.0), *velocity, *change, 0, 0, 0, 0])
-    fields = POSITION | VELOCITY | ACCELERATION
-    aim(device.geometry, inertia, np.full(2, np.inf), fields, wanted, np.zeros(2, dtype=np.bool_), 1e-3, target)
-    assert target[:4] == pytest.approx([*q, *qd], abs=1e-5)  # central difference: h^2 |qdd| |qd|
-    found = acceleration(q, qd, target[4:] - MOTOR * qdd, DEFAULT.mass_tool)
+    inertia, target = LinkInertia(m11 + MOTOR, m22 + MOTOR, h12), np.zeros((3, 2))
+    tool_motion, no_joints = (tool(0.0), velocity, change), (np.zeros(2), np.zeros(2), np.zeros(2, dtype=np.bool_))
+    wanted = CommandedMotion(POSITION | VELOCITY | ACCELERATION, *tool_motion, *no_joints)
+    aim(device.geometry, inertia, np.full(2, np.inf), wanted, 1e-3, target)
+    assert target[:2].ravel() == pytest.approx([*q, *qd], abs=1e-5)  # central difference: h^2 |qdd| |qd|
+    found = acceleration(q, qd, target[2] - MOTOR * qdd, DEFAULT.mass_tool)
     # up to 25 rad/s^2 and as much from the turning; second differences leave 1e-16/h^2 = 1e-8 and h^2 of it
     assert found == pytest.approx(qdd, rel=1e-3, abs=0.05)
 

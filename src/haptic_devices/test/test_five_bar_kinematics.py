@@ -17,7 +17,7 @@ from haptic_devices.motions.planar import paper_admittance_plan, paper_plan, str
 def test_at_home_the_tool_is_in_the_origin_in_front_of_the_motors():
     pose, _ = tool(HOME)
     assert pose[:3] == pytest.approx([0, 0, 0], abs=ROUNDING)
-    assert GEOMETRY[2:4] == pytest.approx([0.0, -0.3 * math.sqrt(2.0)], abs=ROUNDING)
+    assert GEOMETRY.axis == pytest.approx([0.0, -0.3 * math.sqrt(2.0)], abs=ROUNDING)
 
 
 @given(ways)
@@ -25,7 +25,7 @@ def test_the_tool_is_at_the_end_of_the_two_arms_turned_with_the_forearm(way):
     q = HOME + way
     pose, _ = tool(q)
     arms = [Rotation.from_euler("z", angle).apply([0.3, 0, 0]) for angle in q]
-    assert pose[:3] == pytest.approx([*GEOMETRY[2:4], 0.0] + arms[0] + arms[1], abs=ROUNDING)
+    assert pose[:3] == pytest.approx([*GEOMETRY.axis, 0.0] + arms[0] + arms[1], abs=ROUNDING)
     assert pose[3:] == pytest.approx(Rotation.from_euler("z", q[1]).as_quat(canonical=False), abs=ROUNDING)
 
 

@@ -117,8 +117,9 @@ def test_the_arm_s_own_inertia_is_fed_forward_where_the_acceleration_is_given():
 
 def torque(error: Any, rate: Any = (0, 0), limit: float = 100.0, integral: Any = (0, 0), added: Any = (0, 0)) -> Any:
     """One step of the servo with gains 100, 10 T, 5; returns the torques and the new integral part."""
-    target, effort, part = np.array([*error, *rate, 0.5, -0.5]), np.zeros(2), np.array(integral, dtype=float)
-    servo(target, np.zeros(4), np.array(added, dtype=float), np.array([100.0, 10.0, 5.0, limit]), part, effort)
+    target, effort, part = np.array([error, rate, (0.5, -0.5)]), np.zeros(2), np.array(integral, dtype=float)
+    gains = np.array([100.0, 10.0, 5.0, limit])
+    servo(target, np.zeros(2), np.zeros(2), np.array(added, dtype=float), gains, part, effort)
     return effort.tolist(), part.tolist()
 
 

@@ -57,7 +57,7 @@ def simulate(start: np.ndarray, mass: float, firmness: float, delay: int, ticks:
     device = FiveBar(FiveBarParameters(**{**DEFAULT.model_dump(), **LINEAR, **changes}), SimulatedHand(holder, plan, 0))
     device.configure(PERIOD)
     device.activate()
-    home = device.geometry[4:6]
+    home = np.array(device.geometry.home)
     device.links[:2] += start
     pose, velocity, rows = np.zeros(7), np.zeros(2), []
     under_way = [None] * delay

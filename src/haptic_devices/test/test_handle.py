@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_devices.device import DeviceError
 from haptic_devices.factories import NODE_PARAMETER_FILE, find_device
+from haptic_devices.hands import operator, spatial_hand
 from haptic_devices.hands.handle import RATE, REACH, STRENGTH, Handle
 from haptic_devices.hands.operator import muscle_force
 from haptic_devices.hands.spatial_hand import muscle_wrench
@@ -26,6 +27,9 @@ DEVICES = {
     "cobotic_hand_controller": ("push_and_release", (0.03, 0.02)),
     "tau": ("wall_push", (0.006, 0.004)),
 }
+#: impedances without tremor: springs and dampers of a planar hand, springs of a spatial one
+PLANAR = operator.RELEASED._replace(impedance=np.array([500.0, 15.0, 0.0]))
+SPRINGS = spatial_hand.RELEASED._replace(impedance=np.array([400.0, 0.0, 2.0, 0.0]))
 
 
 def planar_row(x=0.0, y=0.0, vx=0.0, vy=0.0, fx=0.0, fy=0.0, grip=1.0):
@@ -108,7 +112,7 @@ def test_a_tool_that_is_blocked_bounds_the_force():
     for _ in range(2000):
         handle.advance(tool, PERIOD)
     wrench = np.empty(6)
-    muscle_wrench(handle.table[0], np.zeros((0, 13)), 0.0, np.array([400.0, 0.0, 2.0, 0.0]), tool, np.zeros(6), wrench)
+    muscle_wrench(SPRINGS, handle.table[0], 0.0, tool, np.zeros(6), wrench)
     np.testing.assert_allclose(wrench[0], STRENGTH[0], rtol=1e-9)
     # the bound is that of the chord between the quaternions, which leans by a quarter of the 2 rad
     assert np.cos(0.5) * STRENGTH[1] < wrench[4] <= STRENGTH[1]
@@ -149,25 +153,24 @@ def test_a_quaternion_of_the_other_sign_is_the_same_orientation():
 def test_nothing_jumps_where_a_planar_hand_is_taken():
     """The spring's force and the plan's push before, and after, whatever the grip; without the expected resistance."""
     tool, target = pose_of((0.01, 0.02, 0.1)), pose_of((0.03, 0.01, 0.0))
-    motion, impedance = np.array([0.01, 0.02, 0.05, -0.02]), np.array([500.0, 15.0, 0.0])
+    twist = np.array([0.05, -0.02])
     for grip in (0.0, 0.3, 1.0):
         row = planar_row(0.03, 0.01, 0.0, 0.0, 1.5, -0.5, grip)
         forces = np.empty((2, 2))
         handle = Handle(row, target, tool, (500.0, 0.0))
         for table_row, force in zip((row, handle.table[0]), forces, strict=True):
-            muscle_force(table_row, np.zeros((0, 5)), 0.0, impedance, motion, force)
+            muscle_force(PLANAR, table_row, 0.0, tool, twist, force)
         np.testing.assert_allclose(*forces, atol=1e-12)
 
 
 def test_nothing_jumps_where_a_spatial_hand_is_taken():
     tool, target = pose_of((0.01, 0.02, 0.1), (0.1, 0.0, 0.0)), pose_of((0.03, 0.01, 0.1), (0.1, 0.05, 0.0))
-    impedance = np.array([400.0, 0.0, 2.0, 0.0])
     for grip in (0.0, 0.4, 1.0):
         row = spatial_row(target, wrench=np.array([2.0, 0.0, -1.0, 0.0, 0.0, 0.0]), grip=grip)
         wrenches = np.empty((2, 6))
         handle = Handle(row, target, tool, (400.0, 2.0))
         for table_row, wrench in zip((row, handle.table[0]), wrenches, strict=True):
-            muscle_wrench(table_row, np.zeros((0, 13)), 0.0, impedance, tool, np.zeros(6), wrench)
+            muscle_wrench(SPRINGS, table_row, 0.0, tool, np.zeros(6), wrench)
         np.testing.assert_allclose(wrenches[0][:3], wrenches[1][:3], atol=1e-12)
         # the turn is a share of a chord, not of the angle: third order in 0.05 rad
         np.testing.assert_allclose(wrenches[0][3:], wrenches[1][3:], atol=2.0 * 0.05**3)

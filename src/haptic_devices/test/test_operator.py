@@ -25,8 +25,8 @@ def hand(seed: int = 0, **changes: float) -> SimulatedHand:
 
 
 def force(holder: SimulatedHand, target: Any, motion: Any, time: float = 0.0) -> np.ndarray:
-    result = np.zeros(2)
-    muscle_force(np.array(target, dtype=float), holder.tremor, time, holder.impedance, np.array(motion), result)
+    result, (position, velocity) = np.zeros(2), np.array(motion, dtype=float).reshape(2, 2)
+    muscle_force(holder.arrays, np.array(target, dtype=float), time, position, velocity, result)
     return result
 
 
@@ -75,8 +75,8 @@ def test_the_tremor_lies_in_its_band(low, high):
 
 
 def test_the_tremor_is_fixed_by_the_seed():
-    assert (hand(3).tremor == hand(3).tremor).all()
-    assert (hand(3).tremor != hand(4).tremor).any()
+    assert (hand(3).arrays.tremor == hand(3).arrays.tremor).all()
+    assert (hand(3).arrays.tremor != hand(4).arrays.tremor).any()
 
 
 def test_an_upper_tremor_frequency_below_the_lower_one_is_refused_by_name():

@@ -39,7 +39,7 @@ def row(
 
 def wrench(holder: SpatialHand, target: np.ndarray, pose: np.ndarray, twist: Any, time: float = 0.0) -> np.ndarray:
     result = np.full(6, np.nan)
-    muscle_wrench(target, holder.tremor, time, holder.impedance, pose, np.array(twist, dtype=float), result)
+    muscle_wrench(holder.arrays, target, time, pose, np.array(twist, dtype=float), result)
     return result
 
 
@@ -121,7 +121,7 @@ def test_a_grip_that_has_let_go_is_exactly_zero_and_a_half_one_is_half():
 
 
 def test_the_inertia_that_moves_with_the_tool_is_mass_and_rotational_inertia():
-    assert hand().inertia.tolist() == [0.2, 0.2, 0.2, 1e-3, 1e-3, 1e-3]
+    assert hand().arrays.inertia.tolist() == [0.2, 0.2, 0.2, 1e-3, 1e-3, 1e-3]
 
 
 # ---- passivity ------------------------------------------------------------------------------------
@@ -181,8 +181,8 @@ def test_the_tremor_lies_in_its_band():
 
 
 def test_the_tremor_is_fixed_by_the_seed():
-    assert (hand(3).tremor == hand(3).tremor).all()
-    assert (hand(3).tremor != hand(4).tremor).any()
+    assert (hand(3).arrays.tremor == hand(3).arrays.tremor).all()
+    assert (hand(3).arrays.tremor != hand(4).arrays.tremor).any()
 
 
 def test_an_upper_tremor_frequency_below_the_lower_one_is_refused_by_name():

@@ -17,7 +17,7 @@ from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_devices import factories, tau
 from haptic_devices.device import DeviceError
 from haptic_devices.hands.spatial_hand import SpatialHandParameters
-from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST
+from haptic_devices.motions.spatial import FORCE, GRIP, POSITION, QUATERNION, TWIST, WRENCH
 from haptic_devices.motions.wall import TAP_SPEED, WALL_MOTIONS, make_wall_plan
 from haptic_devices.tau import Tau, TauDriverParameters
 from haptic_devices.tau.apparent_inertia import apparent_inertia
@@ -211,10 +211,10 @@ def test_the_measured_tool_is_that_of_the_measured_joints() -> None:
 def test_an_unpowered_tool_hangs_in_the_hand() -> None:
     """At rest the hand carries what the mechanism weighs at that pose, by its springs."""
     device = make(hand_parameters=QUIET)
-    start = device._table[0, 0:3].copy()
-    device._table[:, POSITION], device._table[:, TWIST] = start, 0.0
-    device._table[:, 13:19] = 0.0
-    device._table[:, GRIP] = 1.0
+    start = device.hand.table[0, POSITION].copy()
+    device.hand.table[:, POSITION], device.hand.table[:, TWIST] = start, 0.0
+    device.hand.table[:, WRENCH] = 0.0
+    device.hand.table[:, GRIP] = 1.0
     for _ in range(1500):
         device.write(np.zeros(6))
     truth = device.truth()
@@ -239,8 +239,8 @@ def test_the_hand_s_mass_moves_with_the_tool() -> None:
             ],
             device_parameters=["friction.viscous_actuated=0", "friction.coulomb_actuated=0"],
         )
-        device._table[:, 13:19] = 0.0
-        device._table[:, 15] = -2.0
+        device.hand.table[:, WRENCH] = 0.0
+        device.hand.table[:, FORCE][:, 2] = -2.0
         M = device.mechanism.dynamics(device.truth().tool_pose[:3]).mass_matrix + np.diag([mass] * 3 + [0.0] * 3)
         expected = np.linalg.solve(M, [0.0, 0.0, -2.0, 0.0, 0.0, 0.0])
         device.write(weight(device))
@@ -412,6 +412,6 @@ def test_a_period_that_is_too_long_or_another_than_the_plan_s_is_refused() -> No
 
 def test_a_place_out_of_reach_is_refused() -> None:
     device = factories.tau(check_all(SPECS, {"device": "tau", "motion": "wall_push"}))
-    device._table[0, 0] = 0.3
+    device.hand.table[0, 0] = 0.3
     with pytest.raises(ValueError, match=r"^the hand's plan starts out of reach: .* chain "):
         device.configure(T)

@@ -166,7 +166,7 @@ def test_friction_and_compensation_are_those_of_the_simulated_device(compensatio
 
 def test_the_force_that_overcomes_joint_torques_does_their_work() -> None:
     random = np.random.default_rng(1)
-    q = five_bar().geometry[4:6] + random.uniform(-0.4, 0.4, (20, 2))
+    q = np.array(five_bar().geometry.home) + random.uniform(-0.4, 0.4, (20, 2))
     torque, rates = random.normal(0.0, 10.0, (20, 2)), random.normal(0.0, 1.0, (20, 2))
     force = friction_analysis.tool_forces(five_bar(), q, torque)
     velocity = np.einsum("nij,nj->ni", friction_analysis.tool_jacobians(five_bar(), q), rates)
@@ -175,7 +175,7 @@ def test_the_force_that_overcomes_joint_torques_does_their_work() -> None:
 
 def test_joint_friction_alone_is_not_isotropic() -> None:
     # at home the arms stand at a right angle, at 45 and 135 degrees: along y both joints turn at the same rate
-    home, force = five_bar().geometry[4:6], five_bar().parameters.friction_coulomb / 0.3
+    home, force = np.array(five_bar().geometry.home), five_bar().parameters.friction_coulomb / 0.3
     found = friction_analysis.coulomb_forces(five_bar(), home, np.radians([90.0, 60.0, 44.0, 46.0]))
     np.testing.assert_allclose(found[0], [0.0, np.sqrt(2.0) * force], atol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), np.sqrt(2.0) * force)

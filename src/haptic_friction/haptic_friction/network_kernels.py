@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 
 from haptic_friction.laws.projection import project
-from haptic_friction.vectors import Vector, axpy, borrowed, dot, load, scaled, store
+from haptic_friction.vectors import Vector, axpy, dot, load, scaled, store
+from haptic_math.borrowed_arrays import borrowed
 
 if TYPE_CHECKING:
     from haptic_friction.network import NetworkRun

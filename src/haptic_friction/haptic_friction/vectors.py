@@ -11,29 +11,12 @@ import math
 
 import numpy as np
 from numba import njit
-from numba.core import cgutils
 from numba.cpython.unsafe.tuple import tuple_setitem
-from numba.extending import intrinsic
 
 Vector = tuple[float, ...]
 
 #: a sum of squares down to here has all its digits
 _SMALLEST_SQUARE = 1e-290
-
-
-@intrinsic
-def borrowed(context, array):  # type: ignore[no-untyped-def]
-    """Returns the same array without reference counting, which would cost more than the step of a model.
-
-    Only for an argument of a kernel: Python holds the reference while the kernel runs.
-    """
-
-    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        view = context.make_array(signature.return_type)(context, builder, arguments[0])
-        view.meminfo = cgutils.get_null_value(view.meminfo.type)
-        return view._getvalue()
-
-    return array(array), codegen
 
 
 @njit(forceinline=True, error_model="numpy")

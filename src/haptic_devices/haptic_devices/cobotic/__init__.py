@@ -4,6 +4,7 @@ from haptic_devices.cobotic.device import CoboticHandController
 from haptic_devices.cobotic.driver import aim
 from haptic_devices.cobotic.kinematics import bias, forward, inverse, joint_rates, rotation, tool_jacobian
 from haptic_devices.cobotic.parameters import DEFAULT_FILE, CoboticHandControllerParameters
+from haptic_devices.cobotic.records import Compensation, Driver, EndEffector, Servo
 from haptic_devices.cobotic.simulation import GRAVITY, SUBSTEPS, integrate, observe, own_wrench, to_tool
 
 __all__ = [
@@ -12,6 +13,10 @@ __all__ = [
     "SUBSTEPS",
     "CoboticHandController",
     "CoboticHandControllerParameters",
+    "Compensation",
+    "Driver",
+    "EndEffector",
+    "Servo",
     "aim",
     "bias",
     "forward",

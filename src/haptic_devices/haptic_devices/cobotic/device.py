@@ -13,19 +13,18 @@ from haptic_core.commands import Motion
 from haptic_devices.cobotic.kinematics import inverse, rotation
 from haptic_devices.cobotic.parameters import DEFAULT_FILE, CoboticHandControllerParameters
 from haptic_devices.cobotic.period import pass_period
+from haptic_devices.cobotic.records import COMPENSATIONS, Compensation, Driver, EndEffector, Servo
 from haptic_devices.cobotic.simulation import GRAVITY, SUBSTEPS, observe, own_wrench, to_tool
 from haptic_devices.components import encoder, force_sensor
+from haptic_devices.components.commanded_motion import MotionArrays
 from haptic_devices.components.urdf import FRAME, MOVED, STEEL, TOOL, Robot
 from haptic_devices.device import TRANSLATIONS, Joint, Reading, Truth
 from haptic_devices.hands.operator import SimulatedAdmittanceDevice
-from haptic_devices.hands.spatial_hand import SpatialHand
-from haptic_devices.motions.spatial import GRIP
+from haptic_devices.hands.spatial_hand import RELEASED, SpatialHand
+from haptic_devices.motions.spatial import POSE
 
 _NAMES = (*TRANSLATIONS, "yaw", "tilt", "roll")
 _LINKS = ("base", "x", "y", "z", "yaw", "tilt", "tool")
-
-
-_KINDS = {"none": 0, "weight": 1, "full": 2}
 
 
 class CoboticHandController(SimulatedAdmittanceDevice):
@@ -39,7 +38,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
     Attributes:
         target_position: (6,) joint positions that the driver follows [m], [rad].
         target_velocity: (6,) joint velocities that the driver follows [m/s], [rad/s].
-        command: (6,) velocity and (6,) acceleration of the last command to the servo, before its latency.
+        command: rows velocity and acceleration (2, 6) of the last command to the servo, before its latency.
     """
 
     parameters_type, default_file = CoboticHandControllerParameters, DEFAULT_FILE
@@ -54,13 +53,8 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         p = parameters
         self._check()
         reach = np.array([p.range_translation] * 3 + [p.range_yaw, p.range_tilt, p.range_roll])
-        pairs = (
-            (p.inertia_translation, p.inertia_rotation),
-            (p.friction_translation, p.friction_rotation),
-            (p.force_limit, p.torque_limit),
-        )
-        self._drive = np.array([*(np.repeat(pair, 3) for pair in pairs), reach])
-        self._limits = reach
+        self._inertia = np.repeat([p.inertia_translation, p.inertia_rotation], 3)
+        self._limits, effort_limits = reach, np.repeat([p.force_limit, p.torque_limit], 3)
         self.joints = tuple(
             Joint(
                 name,
@@ -70,25 +64,17 @@ class CoboticHandController(SimulatedAdmittanceDevice):
                 end,
                 "prismatic" if i < 3 else "revolute",
             )
-            for i, (name, effort, end) in enumerate(zip(_NAMES, self._drive[2].tolist(), reach.tolist(), strict=True))
+            for i, (name, effort, end) in enumerate(zip(_NAMES, effort_limits.tolist(), reach.tolist(), strict=True))
         )
         self._speeds = np.array([joint.velocity_limit for joint in self.joints])
-        center = (p.end_effector_center_x, p.end_effector_center_y, p.end_effector_center_z)
-        self._body = np.array([p.end_effector_mass, *center, *self._moments()])
-        sensor = (p.force_noise, p.torque_noise, p.force_resolution, p.torque_resolution, p.force_range, p.torque_range)
-        self._sensor = np.repeat(sensor, 3).reshape(3, 6)
-        self._table: np.ndarray = hand.table if hand else np.zeros((0, GRIP + 1))
-        self._hand: tuple[np.ndarray, ...] = (
-            (hand.tremor, hand.impedance, hand.inertia) if hand else (np.zeros((0, 13)), np.zeros(4), np.zeros(6))
-        )
-        self._impedance = self._hand[1]
+        center = np.array([p.end_effector_center_x, p.end_effector_center_y, p.end_effector_center_z])
+        self._body = EndEffector(p.end_effector_mass, center, np.array(self._moments()))
+        self._set_hand(hand.arrays if hand else RELEASED)
         self._reading, self._truth = Reading(6), Truth(6)
-        self._jacobian = np.zeros((6, 6))
-        self._target, self._unclipped, self.command = np.zeros(18), np.zeros(6), np.zeros(12)
-        self.target_position, self.target_velocity = self._target[0:6], self._target[6:12]
-        self._motion, self._by_joints = np.zeros(31), np.zeros(2, dtype=np.bool_)
-        self._rate, self._integral, self._followed = np.zeros(6), np.zeros(6), np.zeros(6)
-        self._cell, self._expected = np.zeros((6, 2)), np.zeros((6, 2))
+        self._jacobian, self._rate = np.zeros((6, 6)), np.zeros(6)
+        self._target, self._unclipped, self.command = np.zeros((3, 6)), np.zeros(6), np.zeros((2, 6))
+        self.target_position, self.target_velocity = self._target[0], self._target[1]
+        self._motion = MotionArrays(6)
 
     def _moments(self) -> tuple[float, float, float]:
         p = self.parameters
@@ -127,7 +113,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         longest = 1.0 / (2.0 * math.pi * p.servo_bandwidth)  # stable up to four times that
         light = (1.0, 1.0 + math.sin(p.range_tilt))
         for i in range(2):
-            stiffness, damping = self._impedance[2 * i : 2 * i + 2] * light[i] / self._drive[0, 3 * i]
+            stiffness, damping = self._hand.impedance[2 * i : 2 * i + 2] * light[i] / self._inertia[3 * i]
             if stiffness > 0.0 or damping > 0.0:
                 # semi-implicit Euler: stable for w^2 dt^2/2 + c dt < 2, taken with a factor of two in hand
                 longest = min(longest, 2.0 / (damping + math.sqrt(damping**2 + 2.0 * stiffness)))
@@ -164,29 +150,40 @@ class CoboticHandController(SimulatedAdmittanceDevice):
                 f"period: expected {longest:.3g} s or less, so that {SUBSTEPS} steps follow the servo and the hand, "
                 f"got {period:g} s"
             )
-        self._latency = round(p.servo_latency * SUBSTEPS / period)
-        if self._servo_radius(period, self._latency) > 1.0 + 1e-9:
+        latency = round(p.servo_latency * SUBSTEPS / period)
+        if self._servo_radius(period, latency) > 1.0 + 1e-9:
             raise ValueError(
                 f"position_gain: expected less than {p.position_gain:g} 1/s, with which the loop of servo_bandwidth, "
                 f"servo_latency and a period of {period:g} s is unstable"
             )
-        self._commands = np.zeros((1 - (-self._latency // SUBSTEPS), 12))
+        self._driver = Driver(self._limits, self._speeds, p.position_gain, self._target, self._unclipped, self.command)
+        self._servo = Servo(
+            inertia=self._inertia,
+            friction=np.repeat([p.friction_translation, p.friction_rotation], 3),
+            effort_limit=np.array([joint.effort_limit for joint in self.joints]),
+            stop=self._limits,
+            bandwidth=2.0 * math.pi * p.servo_bandwidth,
+            latency=latency,
+            commands=np.zeros((1 - (-latency // SUBSTEPS), 2, 6)),
+            integral=np.zeros(6),
+            followed=np.zeros(6),
+        )
+        self._cell = force_sensor.make_cell(
+            force_sensor.filter_constants(p.sensor_cutoff, period / SUBSTEPS),
+            noise=(p.force_noise, p.torque_noise),
+            resolution=(p.force_resolution, p.torque_resolution),
+            limits=(p.force_range, p.torque_range),
+        )
+        self._compensation = Compensation(
+            COMPENSATIONS[p.compensation], force_sensor.filter_constants(p.sensor_cutoff, period), np.zeros((6, 2))
+        )
         encoders = [
             encoder.constants(resolution=resolution, cutoff=p.velocity_cutoff, period=period)
             for resolution in (p.position_resolution, p.angle_resolution)
         ]
-        cell_filter = force_sensor.filter_constants(p.sensor_cutoff, period / SUBSTEPS)
-        self._driver_filter = force_sensor.filter_constants(p.sensor_cutoff, period)
         self._period = period
-        self._driver = self._limits, self._speeds, self._target, self._unclipped, self.command
-        self._servo = (
-            *(self._rate, self._integral, self._followed, self._commands),
-            *(self._latency, self._drive, 2.0 * math.pi * p.servo_bandwidth),
-        )
-        self._sensors = (
-            *(np.array(encoders), self._cell, self._expected, self._body, _KINDS[p.compensation]),
-            *(cell_filter, self._driver_filter, self._sensor),
-        )
+        sensors = self._body.arguments(), self._cell.arrays(), self._compensation.arguments()
+        self._arguments = self._driver.arguments(), self._servo.arguments(), self._rate, (np.array(encoders), *sensors)
         self.activate()
         self.follow(None)  # compiles the integration, or loads it from the cache
 
@@ -194,9 +191,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         """Starts at rest, with the tool at the start of the hand's plan, and holds this position."""
         self._follow_plan()
         truth, reading = self._truth, self._reading
-        pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
-        if self.hand is not None:
-            pose[:] = self._table[0, 0:7]
+        pose = self._hand.table[0, POSE]
         inverse(pose, np.zeros(6), truth.position)
         for joint, position in zip(self.joints, truth.position.tolist(), strict=True):
             if not joint.lower <= position <= joint.upper:
@@ -208,7 +203,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         self._random = np.random.default_rng(self.seed)
         for array in (truth.velocity, truth.effort, truth.tool_wrench, reading.velocity, self._target, self.command):
             array[:] = 0.0
-        for array in (self._commands, self._rate, self._integral, self._followed, self._cell):
+        for array in (self._servo.commands, self._servo.integral, self._servo.followed, self._rate, self._cell.state):
             array[:] = 0.0
         p = self.parameters
         for i in range(6):
@@ -220,12 +215,12 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         matrix, own = np.zeros((3, 3)), np.zeros(6)
         rotation(truth.position, matrix)
         own_wrench(matrix, self._body, np.zeros(3), np.zeros(6), GRAVITY, own)
-        to_tool(matrix, own, self._cell[:, 0])
+        to_tool(matrix, own, self._cell.state[:, 0])
         self._period_number = 0
         self._powered, self._stopped = True, False
         observe(
-            *(truth.values, self._followed, self._cell, self._expected, self._body, _KINDS[p.compensation]),
-            *(self._driver_filter, self._sensor, self._random.standard_normal(6), True, reading.values, self._jacobian),
+            *(truth.views, reading.views, self._jacobian, self._servo.followed, self._body, self._cell),
+            *(self._compensation, self._random.standard_normal(6), True),
         )
 
     def follow(self, motion: Motion | None) -> None:
@@ -237,27 +232,15 @@ class CoboticHandController(SimulatedAdmittanceDevice):
         after VELOCITY alone that is the measured position.
         """
         self._lead(self._period)
-        fields = 0
-        if motion is not None and not self._stopped:
-            fields, wanted = motion.fields, self._motion
-            wanted[0:7], wanted[7:13], wanted[13:19] = motion.pose, motion.twist, motion.acceleration
-            for i, joints in enumerate((motion.joint_position, motion.joint_velocity)):
-                self._by_joints[i] = joints is not None
-                if joints is not None:
-                    wanted[19 + 6 * i : 25 + 6 * i] = joints
         pass_period(
-            fields,
-            self._motion,
-            self._by_joints,
-            self.parameters.position_gain,
-            self._driver,
-            self._servo,
-            self._sensors,
-            (self._table, *self._hand),
+            self._motion.hold(None if self._stopped else motion),
+            self._motion.values,
+            self._motion.by_joints,
+            *self._arguments,
+            self._hand_tuple,
             self._powered,
             self._random.standard_normal(6),
             self._period_number,
-            self._period,
             self._truth.values,
             self._reading.values,
             self._jacobian,

@@ -11,8 +11,17 @@ import numpy as np
 from numba import njit
 
 from haptic_devices.cobotic.driver import aim
+from haptic_devices.cobotic.records import compensation_of, driver_of, end_effector_of, servo_of
 from haptic_devices.cobotic.simulation import integrate, observe
 from haptic_devices.components import encoder
+from haptic_devices.components.commanded_motion import commanded
+from haptic_devices.components.device_values import views_of
+from haptic_devices.components.force_sensor import cell_of
+from haptic_devices.hands.operator import hand_of, planned_row
+from haptic_devices.motions.spatial import POSE
+
+#: joints of the slides and of the gimbal
+TRANSLATION, ROTATION = slice(0, 3), slice(3, 6)
 
 
 @njit(cache=True)
@@ -20,49 +29,43 @@ def pass_period(
     fields: int,
     motion: np.ndarray,
     by_joints: np.ndarray,
-    gain: float,
-    driver: tuple[Any, ...],
-    servo: tuple[Any, ...],
+    driver_arguments: tuple[Any, ...],
+    servo_arguments: tuple[Any, ...],
+    rate: np.ndarray,
     sensors: tuple[Any, ...],
-    hand: tuple[np.ndarray, ...],
+    hand_arrays: tuple[np.ndarray, ...],
     powered: bool,
     noise: np.ndarray,
     number: int,
-    period: float,
-    truth: np.ndarray,
-    reading: np.ndarray,
+    truth_values: np.ndarray,
+    reading_values: np.ndarray,
     jacobian: np.ndarray,
 ) -> None:
     """Follows a commanded motion for control period `number`.
 
     Args:
-        fields, motion, by_joints: commanded motion, see `aim`.
-        gain: gain of the outer loop [1/s].
-        driver: limits, speeds, target, unclipped and command, see `aim`.
-        servo: rate, integral, followed, commands, latency, drive and bandwidth, see `integrate`.
-        sensors: constants of the encoders (2, 3), of `encoder.sample`, for translations and for rotations; cell,
-            expected, body, kind, filter of the cell, filter of the driver and sensor, see `integrate` and `observe`.
-        hand: table, tremor, impedance and inertia, see `integrate`.
+        fields, motion, by_joints: fields of the motion and arrays of a `MotionArrays`.
+        driver_arguments, servo_arguments: `Driver.arguments` and `Servo.arguments`.
+        rate: see `integrate`.
+        sensors: constants of the encoders of translations and rotations (2, 3), of `encoder.sample`;
+            `EndEffector.arguments`, `LoadCell.arrays` and `Compensation.arguments`.
+        hand_arrays: `HandArrays` as a plain tuple.
         powered: whether the servo acts.
         noise: (6,) standard normal numbers.
         number: number of the period.
-        period: control period T [s].
-        truth, reading: values of `Truth` and `Reading`.
+        truth_values, reading_values: values of `Truth` and `Reading`; updated.
         jacobian: (6, 6) Jacobian at the measured position; result.
     """
-    limits, speeds, target, unclipped, command = driver
-    rate, integral, followed, commands, latency, drive, bandwidth = servo
-    encoders, cell, expected, body, kind, cell_filter, driver_filter, sensor = sensors
-    table, tremor, impedance, inertia = hand
-    aim(fields, motion, by_joints, reading[0:6], limits, speeds, gain, period, target, unclipped, command)
-    commands[number % commands.shape[0]] = command
-    integrate(
-        *(truth, rate, integral, followed, cell, commands, latency, drive, bandwidth, powered, body, cell_filter),
-        *(table, tremor, impedance, inertia, number, period),
-    )
-    if table.shape[0] > 0:
-        truth[37:44] = table[min(number + 1, table.shape[0] - 1), 0:7]
-    for i in range(2):
-        part = slice(3 * i, 3 * i + 3)
-        encoder.sample(truth[0:6][part], encoders[i], reading[0:6][part], reading[6:12][part])
-    observe(truth, followed, cell, expected, body, kind, driver_filter, sensor, noise, False, reading, jacobian)
+    encoders, body_numbers, cell_arrays, compensation_arguments = sensors
+    truth, reading, hand = views_of(truth_values, 6), views_of(reading_values, 6), hand_of(hand_arrays)
+    driver, servo = driver_of(driver_arguments), servo_of(servo_arguments)
+    body, cell = end_effector_of(body_numbers), cell_of(cell_arrays)
+    compensation = compensation_of(compensation_arguments)
+    period = encoders[0, encoder.PERIOD]
+    aim(commanded(fields, motion, by_joints, 6), reading.position, driver, period)
+    servo.commands[number % servo.commands.shape[0]] = driver.command
+    integrate(truth, rate, servo, powered, body, cell, hand, number, period)
+    truth.operator_target[:] = planned_row(hand, number + 1)[POSE]
+    for kind, part in enumerate((TRANSLATION, ROTATION)):
+        encoder.sample(truth.position[part], encoders[kind], reading.position[part], reading.velocity[part])
+    observe(truth, reading, jacobian, servo.followed, body, cell, compensation, noise, False)

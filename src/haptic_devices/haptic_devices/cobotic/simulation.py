@@ -43,7 +43,11 @@ import numpy as np
 from numba import njit
 
 from haptic_devices.cobotic.kinematics import bias, forward, rotation, tool_jacobian
+from haptic_devices.cobotic.records import FULL, WEIGHT, Compensation, EndEffector, Servo
 from haptic_devices.components import force_sensor
+from haptic_devices.components.force_sensor import LoadCell
+from haptic_devices.device import DeviceValues
+from haptic_devices.hands.operator import HandArrays, planned_row
 from haptic_devices.hands.spatial_hand import muscle_wrench
 from haptic_devices.motions.spatial import GRIP
 
@@ -55,19 +59,19 @@ GRAVITY = 9.81
 
 @njit(cache=True)
 def own_wrench(
-    matrix: np.ndarray, body: np.ndarray, omega: np.ndarray, rate: np.ndarray, gravity: float, wrench: np.ndarray
+    matrix: np.ndarray, body: EndEffector, omega: np.ndarray, rate: np.ndarray, gravity: float, wrench: np.ndarray
 ) -> None:
     """Writes the wrench (6,) of the end effector on the platform at the tool point, in the base frame.
 
     Args:
         matrix: R (3, 3), tool to base.
-        body: mass, centre of mass (3) and principal moments of inertia (3) in the tool frame.
+        body: end effector.
         omega: angular velocity of the tool (3,) [rad/s].
         rate: time derivative of the tool's twist (6,).
         gravity: gravitational acceleration along -z [m/s^2].
         wrench: result.
     """
-    c = matrix @ body[1:4]
+    c, moments = matrix @ body.center, body.moments
     omega_tool, alpha = matrix.T @ omega, matrix.T @ rate[3:6]
     w = omega
     w_dot_c = w[0] * c[0] + w[1] * c[1] + w[2] * c[2]
@@ -76,8 +80,8 @@ def own_wrench(
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         a = rate[i] + rate[3 + j] * c[k] - rate[3 + k] * c[j] + w[i] * w_dot_c - c[i] * square
-        f[i] = -body[0] * (a + (gravity if i == 2 else 0.0))
-        moment[i] = body[4 + i] * alpha[i] + (body[4 + k] - body[4 + j]) * omega_tool[j] * omega_tool[k]
+        f[i] = -body.mass * (a + (gravity if i == 2 else 0.0))
+        moment[i] = moments[i] * alpha[i] + (moments[k] - moments[j]) * omega_tool[j] * omega_tool[k]
     moment = matrix @ moment
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
@@ -106,38 +110,30 @@ def joint_loads(q: np.ndarray, wrench: np.ndarray, load: np.ndarray) -> None:
 
 @njit(cache=True)
 def drive_joints(
-    truth: np.ndarray,
-    command: np.ndarray,
-    load: np.ndarray,
-    drive: np.ndarray,
-    bandwidth: float,
-    powered: bool,
-    dt: float,
-    integral: np.ndarray,
-    followed: np.ndarray,
+    truth: DeviceValues, command: np.ndarray, load: np.ndarray, servo: Servo, powered: bool, dt: float
 ) -> None:
     """Moves each joint by one step with its servo, friction and stop.
 
     Args:
-        truth: values of `Truth`; positions and velocities are updated, the step's part of the period's mean efforts is
-            added.
-        command: velocity (6,) and acceleration (6,) that the servo follows in this step.
+        truth: true state; positions and velocities are updated, the step's part of the period's mean efforts is added.
+        command: rows velocities and accelerations that the servo follows in this step (2, 6).
         load: (6,) joint efforts of hand and end effector.
-        drive, bandwidth, powered: as in `integrate`.
+        servo: integral part and followed acceleration are updated.
+        powered: whether the servo acts.
         dt: length of the step [s].
-        integral, followed: as in `integrate`; updated.
     """
-    q, qd, effort = truth[0:6], truth[6:12], truth[12:18]
+    q, qd, effort = truth.position, truth.velocity, truth.effort
+    velocity, acceleration, integral, bandwidth = command[0], command[1], servo.integral, servo.bandwidth
     for i in range(6):
-        inertia, friction, limit, end = drive[0, i], drive[1, i], drive[2, i], drive[3, i]
+        inertia, friction, limit, end = servo.inertia[i], servo.friction[i], servo.effort_limit[i], servo.stop[i]
         u = 0.0
         if powered:
-            error = command[i] - qd[i]
-            wanted = inertia * (bandwidth * error + integral[i] + command[6 + i])
+            error = velocity[i] - qd[i]
+            wanted = inertia * (bandwidth * error + integral[i] + acceleration[i])
             u = min(max(wanted, -limit), limit)
             if u == wanted or error * u < 0.0:
                 integral[i] += dt * 0.25 * bandwidth * bandwidth * error
-            followed[i] += command[6 + i] / SUBSTEPS
+            servo.followed[i] += acceleration[i] / SUBSTEPS
         effort[i] += u / SUBSTEPS
         speed = qd[i] + dt * (u + load[i]) / inertia
         slowed = abs(speed) - dt * friction / inertia
@@ -149,76 +145,56 @@ def drive_joints(
                 qd[i] = 0.0
 
 
-# Longer than other functions because of its arguments and their documentation.
-@njit(cache=True)
+# compiled into its caller, where the arrays of the records are known to need no reference counts: 0.6 us
+@njit(cache=True, forceinline=True)
 def integrate(
-    truth: np.ndarray,
+    truth: DeviceValues,
     rate: np.ndarray,
-    integral: np.ndarray,
-    followed: np.ndarray,
-    cell: np.ndarray,
-    commands: np.ndarray,
-    latency: int,
-    drive: np.ndarray,
-    bandwidth: float,
+    servo: Servo,
     powered: bool,
-    body: np.ndarray,
-    sensor_filter: np.ndarray,
-    table: np.ndarray,
-    tremor: np.ndarray,
-    impedance: np.ndarray,
-    hand_inertia: np.ndarray,
+    body: EndEffector,
+    cell: LoadCell,
+    hand: HandArrays,
     start: int,
     period: float,
 ) -> None:
     """Integrates one control period.
 
     Args:
-        truth: values of `Truth`; positions, velocities, efforts and operator wrench are updated.
+        truth: true state; positions, velocities, efforts and tool wrench are updated.
         rate: (6,) time derivative of the tool's twist in the last step; updated.
-        integral: (6,) integral part of the servo divided by the inertia [m/s^2], [rad/s^2]; updated.
-        followed: (6,) joint accelerations commanded to the servo, mean over the period; result.
-        cell: (6, 2) state of the load cell's filter, tool frame; updated.
-        commands: (n, 12) velocities and accelerations of the last n periods, period k in row k modulo n.
-        latency: latency of the servo [steps], at most SUBSTEPS (n - 1).
-        drive: rows inertia, friction, effort limit, stop, (4, 6).
-        bandwidth: 2 pi f [rad/s].
+        servo: integral part and followed acceleration are updated.
         powered: whether the servo acts.
-        body: constants of the end effector, see `own_wrench`.
-        sensor_filter: constants of `force_sensor.low_pass`.
-        table: plan of the hand; empty: the tool is released.
-        tremor: tremor of the hand.
-        impedance: impedance of the hand.
-        hand_inertia: (6,) mass and rotational inertia of the hand, for each axis.
+        body: end effector.
+        cell: load cell, whose state is updated.
+        hand: the hand.
         start: number of the period.
         period: control period T [s].
     """
-    q, qd, effort, user = truth[0:6], truth[6:12], truth[12:18], truth[31:37]
+    q, qd, user = truth.position, truth.velocity, truth.tool_wrench
     dt = period / SUBSTEPS
     pose, twist, after, matrix = np.empty(7), np.empty(6), np.empty(6), np.empty((3, 3))
-    hand, own, load, read = np.zeros(6), np.empty(6), np.empty(6), np.empty(6)
-    effort[:] = 0.0
+    felt, own, load, read = np.empty(6), np.empty(6), np.empty(6), np.empty(6)
+    truth.effort[:] = 0.0
     user[:] = 0.0
-    followed[:] = 0.0
-    held = table.shape[0] > 0
-    row = table[min(start, table.shape[0] - 1)] if held else np.zeros(GRIP + 1)
+    servo.followed[:] = 0.0
+    target = planned_row(hand, start)
     forward(q, qd, pose, twist)
     for n in range(SUBSTEPS):
-        command = commands[(start - (latency + SUBSTEPS - 1 - n) // SUBSTEPS) % commands.shape[0]]
-        if held:
-            muscle_wrench(row, tremor, start * period + n * dt, impedance, pose, twist, hand)
-            for i in range(6):
-                hand[i] -= row[GRIP] * hand_inertia[i] * rate[i]
+        command = servo.commands[(start - (servo.latency + SUBSTEPS - 1 - n) // SUBSTEPS) % servo.commands.shape[0]]
+        muscle_wrench(hand, target, start * period + n * dt, pose, twist, felt)
+        for i in range(6):  # part of the muscles' wrench accelerates the hand's own mass
+            felt[i] -= target[GRIP] * hand.inertia[i] * rate[i]
         rotation(q, matrix)
         own_wrench(matrix, body, twist[3:6], rate, GRAVITY, own)
         for i in range(6):
-            user[i] += hand[i] / SUBSTEPS
-            own[i] += hand[i]
+            user[i] += felt[i] / SUBSTEPS
+            own[i] += felt[i]
         to_tool(matrix, own, read)
         joint_loads(q, own, load)
         for i in range(6):
-            force_sensor.low_pass(sensor_filter, read[i], cell[i])
-        drive_joints(truth, command, load, drive, bandwidth, powered, dt, integral, followed)
+            force_sensor.low_pass(cell.filter, read[i], cell.state[i])
+        drive_joints(truth, command, load, servo, powered, dt)
         forward(q, qd, pose, after)
         for i in range(6):
             rate[i] = (after[i] - twist[i]) / dt
@@ -227,55 +203,48 @@ def integrate(
 
 @njit(cache=True)
 def observe(
-    truth: np.ndarray,
+    truth: DeviceValues,
+    reading: DeviceValues,
+    jacobian: np.ndarray,
     followed: np.ndarray,
-    cell: np.ndarray,
-    expected: np.ndarray,
-    body: np.ndarray,
-    kind: int,
-    sensor_filter: np.ndarray,
-    sensor: np.ndarray,
+    body: EndEffector,
+    cell: LoadCell,
+    compensation: Compensation,
     noise: np.ndarray,
     settled: bool,
-    reading: np.ndarray,
-    jacobian: np.ndarray,
 ) -> None:
     """Fills the tool's pose and twist of `Truth` and `Reading`, the measured Jacobian, and the user's wrench.
 
     Args:
-        truth: values of `Truth`.
-        followed, cell: as in `integrate`.
-        expected: (6, 2) filter state of the end effector's wrench that the driver expects, tool frame; updated.
-        body: constants of the end effector in the driver, see `own_wrench`.
-        kind: kind of compensation: 0 none, 1 weight, 2 weight and inertia.
-        sensor_filter: constants of `force_sensor.low_pass`, for a step of one period.
-        sensor: rows noise, resolution, range, (3, 6).
-        noise: (6,) standard normal numbers.
-        settled: whether the device has been at rest; then the filter of `expected` starts in its steady state.
-        reading: values of `Reading`.
+        truth, reading: true state and values of the sensors; updated.
         jacobian: (6, 6) Jacobian at the measured position; result.
+        followed: see `Servo`.
+        body: end effector, as the driver knows it.
+        cell: load cell.
+        compensation: the filter of the expected wrench is updated.
+        noise: (6,) standard normal numbers.
+        settled: whether the device has been at rest; then that filter starts in its steady state.
     """
-    forward(truth[0:6], truth[6:12], truth[18:25], truth[25:31])
-    forward(reading[0:6], reading[6:12], reading[18:25], reading[25:31])
-    reading[12:18] = truth[12:18]
-    q, qd = reading[0:6], reading[6:12]
+    forward(truth.position, truth.velocity, truth.tool_pose, truth.tool_twist)
+    forward(reading.position, reading.velocity, reading.tool_pose, reading.tool_twist)
+    reading.effort[:] = truth.effort
+    q, expected = reading.position, compensation.expected
     tool_jacobian(q, jacobian)
     matrix, own, model = np.empty((3, 3)), np.zeros(6), np.empty(6)
     rotation(q, matrix)
-    if kind == 2:
+    if compensation.kind == FULL:
         rate, angular = jacobian @ followed, np.empty(3)
-        bias(q, qd, angular)
+        bias(q, reading.velocity, angular)
         rate[3:6] += angular
-        own_wrench(matrix, body, reading[28:31], rate, GRAVITY, own)
-    elif kind == 1:
+        own_wrench(matrix, body, reading.tool_twist[3:6], rate, GRAVITY, own)
+    elif compensation.kind == WEIGHT:
         own_wrench(matrix, body, np.zeros(3), np.zeros(6), GRAVITY, own)
     to_tool(matrix, own, model)
     for i in range(6):
         if settled:
             expected[i, 0], expected[i, 1] = model[i], 0.0
         else:
-            force_sensor.low_pass(sensor_filter, model[i], expected[i])
-        value = force_sensor.report(cell[i, 0], sensor[0, i] * noise[i], sensor[2, i], sensor[1, i])
-        model[i] = value - expected[i, 0]
-    reading[31:34] = matrix @ model[0:3]
-    reading[34:37] = matrix @ model[3:6]
+            force_sensor.low_pass(compensation.filter, model[i], expected[i])
+        model[i] = force_sensor.measure(cell, i, noise[i]) - expected[i, 0]
+    reading.tool_wrench[0:3] = matrix @ model[0:3]
+    reading.tool_wrench[3:6] = matrix @ model[3:6]

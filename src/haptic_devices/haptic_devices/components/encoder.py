@@ -7,6 +7,9 @@ import math
 import numpy as np
 from numba import njit
 
+#: indices of `constants`
+RESOLUTION, GAIN, PERIOD = range(3)
+
 
 @njit(cache=True)
 def quantise(position: float, resolution: float) -> float:

@@ -13,6 +13,8 @@ The model has no dependence on load, temperature or angle, and no frictional lag
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -20,12 +22,30 @@ from numba import njit
 ELEMENTS = 6
 
 
+class JointFriction(NamedTuple):
+    """Constants of the friction of one joint.
+
+    Attributes:
+        coulomb: F_c [N m].
+        static: F_s [N m].
+        stribeck_velocity: v_s [rad/s].
+        viscous: D [N m s/rad].
+        displacement: s [rad].
+    """
+
+    coulomb: float
+    static: float
+    stribeck_velocity: float
+    viscous: float
+    displacement: float
+
+
 @njit(cache=True)
-def step(friction: np.ndarray, dt: float, velocity: float, deflection: np.ndarray) -> float:
+def step(friction: JointFriction, dt: float, velocity: float, deflection: np.ndarray) -> float:
     """Computes the friction torque [N m] of one joint after a step, positive along the velocity.
 
     Args:
-        friction: F_c, F_s [N m], v_s [rad/s], D [N m s/rad], s [rad].
+        friction: constants of the joint.
         dt: length of the step [s].
         velocity: velocity of the joint during the step [rad/s].
         deflection: (n,) deflections of the elements' springs [rad]; updated.
@@ -43,11 +63,11 @@ def step(friction: np.ndarray, dt: float, velocity: float, deflection: np.ndarra
 
 
 @njit(cache=True)
-def history(friction: np.ndarray, position: np.ndarray, period: float) -> np.ndarray:
+def history(friction: JointFriction, position: np.ndarray, period: float) -> np.ndarray:
     """Computes friction torques from recorded true joint positions, for joints that started without deflection.
 
     Args:
-        friction: constants of `step`.
+        friction: constants of each joint.
         position: true positions (k, joints) [rad], one row a period.
         period: control period [s].
 

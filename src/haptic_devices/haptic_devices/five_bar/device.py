@@ -12,14 +12,17 @@ import numpy as np
 
 from haptic_core.commands import Motion
 from haptic_devices.components import encoder, force_sensor, joint_friction
+from haptic_devices.components.commanded_motion import MotionArrays
 from haptic_devices.components.friction_compensation import FrictionCompensation
+from haptic_devices.components.joint_friction import JointFriction
 from haptic_devices.components.urdf import FRAME, MOVED, STEEL, TOOL, Robot
 from haptic_devices.device import Joint, Reading, Truth
-from haptic_devices.five_bar.control import aim, servo
-from haptic_devices.five_bar.kinematics import inverse, stop
-from haptic_devices.five_bar.parameters import DEFAULT_FILE, FiveBarParameters, inertia_constants
-from haptic_devices.five_bar.simulation import SUBSTEPS, integrate, observe
-from haptic_devices.hands.operator import SimulatedAdmittanceDevice, SimulatedHand
+from haptic_devices.five_bar.control import update_target
+from haptic_devices.five_bar.kinematics import Linkage, inverse, stop
+from haptic_devices.five_bar.parameters import DEFAULT_FILE, FiveBarParameters, LinkInertia, inertia_constants
+from haptic_devices.five_bar.simulation import SUBSTEPS, Arm, ArmState, observe, pass_period
+from haptic_devices.hands.operator import RELEASED, SimulatedAdmittanceDevice, SimulatedHand
+from haptic_devices.motions.planar import POSITION
 
 
 class FiveBar(SimulatedAdmittanceDevice):
@@ -31,7 +34,7 @@ class FiveBar(SimulatedAdmittanceDevice):
         seed: seed of the force sensor's noise.
 
     Attributes:
-        geometry: constants of the functions of `kinematics`: a_1, a_2, x_0 (2), home angles (2), range.
+        geometry: geometry of the linkage.
         friction: constants of `joint_friction.step`, and of `joint_friction.history` for recorded positions.
         friction_torque: (2,) true friction torque of the joints, mean over the last period [N m].
         compensation_torque: (2,) torque of the friction compensation in the last period [N m].
@@ -56,27 +59,23 @@ class FiveBar(SimulatedAdmittanceDevice):
             for name, angle in zip(("upper_arm", "forearm"), home, strict=True)
         )
         a1, a2 = p.length_upper_arm, p.length_forearm
-        axis = [-a1 * f(home[0]) - a2 * f(home[1]) for f in (math.cos, math.sin)]
-        self.geometry = np.array([a1, a2, *axis, *home, p.range])
-        self._table: np.ndarray = hand.table if hand else np.zeros((0, 7))
-        self._tremor: np.ndarray = hand.tremor if hand else np.zeros((0, 5))
-        mass = hand.parameters.mass if hand else 0.0
+        axis = -a1 * math.cos(home[0]) - a2 * math.cos(home[1]), -a1 * math.sin(home[0]) - a2 * math.sin(home[1])
+        self.geometry = Linkage(a1, a2, axis, home, p.range)
+        self._set_hand(hand.arrays if hand else RELEASED)
         motor = p.gear_ratio**2 * p.rotor_inertia
-        moved = inertia_constants(p, p.mass_tool + p.mass_grip + mass)
-        own = (*moved, motor, p.gear_stiffness, p.gear_damping, p.mass_grip, mass)
-        self._model = np.array([*own, *(hand.impedance if hand else np.zeros(3))])
         m11, m22, h = inertia_constants(p, p.mass_tool)
-        self._own_inertia = np.array([m11 + motor, m22 + motor, h])
+        self._own_inertia = np.array(LinkInertia(m11 + motor, m22 + motor, h))
         curve = (p.friction_coulomb, p.friction_static, p.friction_stribeck_velocity)
-        self.friction = np.array([*curve, p.friction_viscous, p.friction_displacement])
-        self._sensor = np.array([p.force_noise, p.force_resolution, p.force_range, p.torque_noise, p.torque_resolution])
+        self.friction = JointFriction(*curve, p.friction_viscous, p.friction_displacement)
+        moved = inertia_constants(p, p.mass_tool + p.mass_grip + float(self._hand.inertia[0]))
+        self._arm = Arm(moved, motor, p.gear_stiffness, p.gear_damping, p.mass_grip, self.friction)
         self._reading, self._truth = Reading(2), Truth(2)
         self._jacobian = np.zeros((6, 2))
-        self._target, self._motion, self._by_joints = np.zeros(6), np.zeros(10), np.zeros(2, dtype=np.bool_)
-        self.target_position, self.target_velocity = self._target[0:2], self._target[2:4]
-        self.links, self._integral, self._sensor_state = np.zeros(4), np.zeros(2), np.zeros((2, 2))
-        self._friction_state = np.zeros((2, joint_friction.ELEMENTS))
+        self._target, self._motion, self._integral = np.zeros((3, 2)), MotionArrays(2), np.zeros(2)
+        self.target_position, self.target_velocity = self._target[0], self._target[1]
+        self.links, deflection = np.zeros(4), np.zeros((2, joint_friction.ELEMENTS))
         self.friction_torque, self.compensation_torque = np.zeros(2), np.zeros(2)
+        self._state = ArmState(self.links[:2], self.links[2:], deflection, self.friction_torque)
 
     def _check(self) -> None:
         """Refuses combinations of parameters that are not possible together."""
@@ -101,7 +100,7 @@ class FiveBar(SimulatedAdmittanceDevice):
         the smallest inertia of the links, at the extended arm, and the springs of both friction and gear.
         """
         p = self.parameters
-        m11, m22, h, motor, stiffness, damping = self._model[:6]
+        (m11, m22, h), motor, stiffness, damping, *_ = self._arm
         links = (m11 + m22) / 2.0 - math.hypot((m11 - m22) / 2.0, h)
         n = joint_friction.ELEMENTS
         bristles = p.friction_static * n / p.friction_displacement * sum(1.0 / i**2 for i in range(1, n + 1))
@@ -120,8 +119,16 @@ class FiveBar(SimulatedAdmittanceDevice):
                 f"friction, got {period:g} s"
             )
         self._encoder = encoder.constants(resolution=p.encoder_resolution, cutoff=p.velocity_cutoff, period=period)
-        self._sensor_filter = force_sensor.filter_constants(p.sensor_cutoff, period / SUBSTEPS)
-        self._gains = np.array([p.position_gain, p.integral_gain * period, p.velocity_gain, p.effort_limit])
+        self._cell = force_sensor.make_cell(
+            force_sensor.filter_constants(p.sensor_cutoff, period / SUBSTEPS),
+            noise=(p.force_noise, p.torque_noise),
+            resolution=(p.force_resolution, p.torque_resolution),
+            limits=(p.force_range, math.inf),
+        )
+        gains = np.array([p.position_gain, p.integral_gain * period, p.velocity_gain, p.effort_limit])
+        self._servo = self._target, self.compensation_torque, gains, self._integral
+        self._linkage = self.geometry.numbers()
+        self._arguments = self._linkage, self._arm.numbers(), tuple(self._state), self._servo, self._cell.arrays()
         self._speeds = np.array([joint.velocity_limit for joint in self.joints])
         self._period = period
         self._compensation = FrictionCompensation(
@@ -140,14 +147,14 @@ class FiveBar(SimulatedAdmittanceDevice):
         """Starts at rest, with the tool at the start of the hand's plan, and holds this position."""
         self._follow_plan()
         truth, reading = self._truth, self._reading
-        start = self.hand.table[0, 0:2] if self.hand is not None else np.zeros(2)
+        start = self._hand.table[0, POSITION] if self.hand is not None else np.zeros(2)
         inverse(self.geometry, start[0], start[1], truth.position)
         if stop(self.geometry, truth.position):
             raise ValueError(f"the hand's plan starts out of reach, at x = {start[0]:.3g} m, y = {start[1]:.3g} m")
         for array in (truth.velocity, truth.effort, truth.tool_wrench, reading.velocity, self._target, self.links):
             array[:] = 0.0
         self.links[:2] = truth.position
-        for array in (self._integral, self._sensor_state, self._friction_state, self.friction_torque):
+        for array in (self._integral, self._cell.state, self._state.deflection, self.friction_torque):
             array[:] = 0.0
         for i in range(2):
             reading.position[i] = encoder.quantise(truth.position[i], self.parameters.encoder_resolution)
@@ -158,12 +165,8 @@ class FiveBar(SimulatedAdmittanceDevice):
         truth.operator_target[0:2] = start
         self._period_number = 0
         self._powered, self._stopped = True, False
-        self._observe()
-
-    def _observe(self) -> None:
         noise = self._random.standard_normal(6)
-        reading, truth = self._reading.values, self._truth.values
-        observe(truth, self.links, reading, self._jacobian, self.geometry, self._sensor_state, self._sensor, noise)
+        observe(truth.views, self._state, reading.views, self._jacobian, self.geometry, self._cell, noise)
 
     def follow(self, motion: Motion | None) -> None:
         """Commands the motion of the next period and simulates this period.
@@ -175,49 +178,28 @@ class FiveBar(SimulatedAdmittanceDevice):
         self._lead(self._period)
         self._aim(None if self._stopped else motion)
         self.compensation_torque[:] = self._compensation.step(self.target_velocity)
-        truth, reading = self._truth, self._reading
-        if self._powered:
-            measured = reading.values[0:4]
-            servo(self._target, measured, self.compensation_torque, self._gains, self._integral, truth.effort)
-        else:
-            truth.effort[:] = 0.0
-        integrate(
-            truth.values,
-            self.links,
-            self._friction_state,
-            self._sensor_state,
-            self.friction_torque,
-            self.geometry,
-            self._model,
-            self.friction,
-            self._sensor_filter,
-            self._table,
-            self._tremor,
+        pass_period(
+            self._truth.values,
+            self._reading.values,
+            self._jacobian,
+            *self._arguments,
+            self._hand_tuple,
+            self._encoder,
+            self._random.standard_normal(6),
+            self._powered,
             self._period_number,
-            self._period,
         )
         self._period_number += 1
-        if self.hand is not None:
-            truth.operator_target[0:2] = self._table[min(self._period_number, len(self._table) - 1), 0:2]
-        encoder.sample(truth.position, self._encoder, reading.position, reading.velocity)
-        self._observe()
 
     def _aim(self, motion: Motion | None) -> None:
-        fields = 0
-        if motion is not None:
-            fields, wanted = motion.fields, self._motion
-            wanted[0:2], wanted[2:4], wanted[4:6] = motion.pose[:2], motion.twist[:2], motion.acceleration[:2]
-            for i, joints in enumerate((motion.joint_position, motion.joint_velocity)):
-                self._by_joints[i] = joints is not None
-                if joints is not None:
-                    wanted[6 + 2 * i : 8 + 2 * i] = joints
-        aim(
-            self.geometry,
+        wanted, fields = self._motion, self._motion.hold(motion)
+        update_target(
+            self._linkage,
             self._own_inertia,
             self._speeds,
             fields,
-            self._motion,
-            self._by_joints,
+            wanted.values,
+            wanted.by_joints,
             self._period,
             self._target,
         )
@@ -243,7 +225,7 @@ class FiveBar(SimulatedAdmittanceDevice):
         """
         p, robot = self.parameters, Robot("five_bar")
         a1, a2, b = p.length_upper_arm, p.length_forearm, p.length_crank
-        axis, origin, z = (self.geometry[2], self.geometry[3], 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+        axis, origin, z = (*self.geometry.axis, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 
         def rod(name: str, mass: float, rear: float, front: float) -> None:
             """Adds a uniform slender rod along x."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -57,11 +57,19 @@ class FiveBarParameters(DeviceParameters):
     compensation_elements: int = Field(ge=1, le=20, description="models C per joint of compensation parallel [-]")
 
 
-def inertia_constants(p: FiveBarParameters, tool_mass: float) -> tuple[float, float, float]:
+class LinkInertia(NamedTuple):
+    """Constants M_11, M_22 and h of the links' mass matrix [kg m^2], see `simulation`."""
+
+    m11: float
+    m22: float
+    h: float
+
+
+def inertia_constants(p: FiveBarParameters, tool_mass: float) -> LinkInertia:
     """Computes M_11, M_22 and h [kg m^2] of the equations in `simulation`, for a mass m_t [kg] at the tool."""
     a1, a2, b = p.length_upper_arm, p.length_forearm, p.length_crank
     centre = (a2 - b) / 2.0
     m11 = (p.mass_upper_arm + p.mass_coupling_rod) * a1**2 / 3.0 + (p.mass_forearm + tool_mass) * a1**2
     m22 = (p.mass_crank / 3.0 + p.mass_coupling_rod) * b**2 + tool_mass * a2**2
     m22 += p.mass_forearm * ((a2 + b) ** 2 / 12.0 + centre**2)
-    return m11, m22, a1 * (p.mass_forearm * centre + tool_mass * a2 - p.mass_coupling_rod * b / 2.0)
+    return LinkInertia(m11, m22, a1 * (p.mass_forearm * centre + tool_mass * a2 - p.mass_coupling_rod * b / 2.0))

@@ -34,29 +34,90 @@ force sensor is between forearm and grip.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numba.np.unsafe.ndarray import to_fixed_tuple
 
-from haptic_devices.components import force_sensor, joint_friction
-from haptic_devices.five_bar.kinematics import forward, stop, tool_jacobian
-from haptic_devices.hands.operator import muscle_force
+from haptic_devices.components import encoder, force_sensor, joint_friction
+from haptic_devices.components.device_values import views_of
+from haptic_devices.components.force_sensor import LoadCell, cell_of
+from haptic_devices.components.joint_friction import JointFriction
+from haptic_devices.device import DeviceValues
+from haptic_devices.five_bar.control import servo
+from haptic_devices.five_bar.kinematics import Linkage, forward, linkage_of, stop, tool_jacobian
+from haptic_devices.five_bar.parameters import LinkInertia
+from haptic_devices.hands.operator import HandArrays, hand_of, muscle_force, planned_row
+from haptic_devices.motions.planar import COLUMNS
+from haptic_math.borrowed_arrays import borrowed
 
 #: integration steps per control period: 0.1 ms at 1 kHz, 1/100 of the period of the gears' fastest oscillation
 SUBSTEPS = 10
 
+_X, _Y = COLUMNS.index("x"), COLUMNS.index("y")
+
+
+class Arm(NamedTuple):
+    """Constants of links, gears and motors.
+
+    Attributes:
+        inertia: inertia of the links, with all masses that move with the tool.
+        motor: N^2 J_r [kg m^2].
+        stiffness: K of a gear [N m/rad].
+        damping: C of a gear [N m s/rad].
+        grip: mass of the grip, beyond the force sensor [kg].
+        friction: friction of a joint.
+    """
+
+    inertia: LinkInertia
+    motor: float
+    stiffness: float
+    damping: float
+    grip: float
+    friction: JointFriction
+
+    def numbers(self) -> np.ndarray:
+        """Returns the numbers as one array (12,), for `arm_of`."""
+        return np.array([*self.inertia, self.motor, self.stiffness, self.damping, self.grip, *self.friction])
+
 
 @njit(cache=True)
-def move_links(model: np.ndarray, dt: float, tau: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
+def arm_of(numbers: np.ndarray) -> Arm:
+    """Returns the arm of `Arm.numbers`."""
+    n = to_fixed_tuple(numbers, 12)
+    motor, stiffness, damping, grip = n[3:7]
+    return Arm(LinkInertia(*n[:3]), motor, stiffness, damping, grip, JointFriction(*n[7:]))
+
+
+class ArmState(NamedTuple):
+    """State of the arm beside its `Truth`.
+
+    Attributes:
+        position: angles of the links, on the output side of the gears (2,) [rad].
+        velocity: their angular velocities (2,) [rad/s].
+        deflection: deflections of the joints' friction (2, ELEMENTS) [rad].
+        friction_torque: friction torque, mean over the last period (2,) [N m].
+    """
+
+    position: np.ndarray
+    velocity: np.ndarray
+    deflection: np.ndarray
+    friction_torque: np.ndarray
+
+
+@njit(cache=True)
+def move_links(inertia: LinkInertia, dt: float, tau: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
     """Moves the links by one step of semi-implicit Euler.
 
     Args:
-        model: M_11, M_22, h, ..., as in `integrate`.
+        inertia: inertia of the links.
         dt: length of the step [s].
         tau: (2,) torques of gears and hand on the links [N m]; changed.
         q: (2,) angles [rad]; updated.
         qd: (2,) angular velocities [rad/s]; updated.
     """
-    m11, m22, h = model[0:3]
+    m11, m22, h = inertia
     coupling, rotation = h * np.cos(q[0] - q[1]), h * np.sin(q[0] - q[1])
     tau[0] -= rotation * qd[1] ** 2
     tau[1] += rotation * qd[0] ** 2
@@ -68,96 +129,138 @@ def move_links(model: np.ndarray, dt: float, tau: np.ndarray, q: np.ndarray, qd:
 
 @njit(cache=True)
 def integrate(
-    truth: np.ndarray,
-    links: np.ndarray,
-    friction_state: np.ndarray,
-    sensor_state: np.ndarray,
-    friction_torque: np.ndarray,
-    geometry: np.ndarray,
-    model: np.ndarray,
-    friction: np.ndarray,
-    sensor_filter: np.ndarray,
-    table: np.ndarray,
-    tremor: np.ndarray,
+    truth: DeviceValues,
+    state: ArmState,
+    linkage: Linkage,
+    arm: Arm,
+    cell: LoadCell,
+    hand: HandArrays,
     start: int,
     period: float,
 ) -> None:
     """Integrates one control period.
 
     Args:
-        truth: values of `Truth`; position, velocity and operator wrench are updated, the effort is an input.
-        links: angles (2) and velocities (2) of the links, on the output side of the gears; updated.
-        friction_state: (2, ELEMENTS) deflections of the joints' friction; updated.
-        sensor_state: (2, 2) state of the force sensor's filter, for x and y; updated.
-        friction_torque: (2,) friction torque, mean over the period [N m]; result.
-        geometry: geometry of the linkage.
-        model: M_11, M_22, h with all masses that move with the tool, motor's N^2 J_r, gear's K and C, grip's and
-            hand's mass, hand's K_h, B_h, F_a.
-        friction: constants of `joint_friction.step`.
-        sensor_filter: constants of `force_sensor.low_pass`.
-        table: plan of the hand; empty: the grip is released.
-        tremor: tremor of the hand.
+        truth: true state; position, velocity and tool wrench are updated, the effort is an input.
+        state: state of the links and of the friction; updated.
+        linkage: geometry of the linkage.
+        arm: constants of links, gears and motors.
+        cell: force sensor, of which the states of x and y are updated.
+        hand: the hand.
         start: number of the period.
         period: control period T [s].
     """
-    p, pd, effort, wrench = truth[0:2], truth[2:4], truth[4:6], truth[19:25]
-    q, qd = links[0:2], links[2:4]
-    motor, stiffness, damping, grip, hand = model[3:8]
+    p, pd, effort, wrench = truth.position, truth.velocity, truth.effort, truth.tool_wrench
+    q, qd = state.position, state.velocity
     dt = period / SUBSTEPS
-    force, motion, tau = np.zeros(2), np.zeros(4), np.zeros(2)
+    force, tau = np.zeros(2), np.zeros(2)
     pose, twist, after, jacobian = np.zeros(7), np.zeros(6), np.zeros(6), np.zeros((6, 2))
     wrench[:] = 0.0
-    friction_torque[:] = 0.0
-    held = table.shape[0] > 0
-    row = min(start, table.shape[0] - 1)
-    forward(geometry, q, qd, pose, twist)
+    state.friction_torque[:] = 0.0
+    held = hand.table.shape[0] > 0
+    if held:
+        target = planned_row(hand, start)
+    forward(linkage, q, qd, pose, twist)
     for n in range(SUBSTEPS):
-        tool_jacobian(geometry, q, jacobian)
+        tool_jacobian(linkage, q, jacobian)
         if held:
-            motion[0], motion[1], motion[2], motion[3] = pose[0], pose[1], twist[0], twist[1]
-            muscle_force(table[row], tremor, start * period + n * dt, model[8:11], motion, force)
+            muscle_force(hand, target, start * period + n * dt, pose, twist, force)
         for i in range(2):
-            spring = stiffness * (p[i] - q[i]) + damping * (pd[i] - qd[i])
+            spring = arm.stiffness * (p[i] - q[i]) + arm.damping * (pd[i] - qd[i])
             tau[i] = spring + jacobian[0, i] * force[0] + jacobian[1, i] * force[1]
-            resistance = joint_friction.step(friction, dt, pd[i], friction_state[i])
-            friction_torque[i] += resistance / SUBSTEPS
-            pd[i] += dt * (effort[i] - resistance - spring) / motor
+            resistance = joint_friction.step(arm.friction, dt, pd[i], state.deflection[i])
+            state.friction_torque[i] += resistance / SUBSTEPS
+            pd[i] += dt * (effort[i] - resistance - spring) / arm.motor
             p[i] += dt * pd[i]
-        hit = stop(geometry, p)
+        hit = stop(linkage, p)
         for i in range(2):
-            if hit & (1 << i) and (p[i] - geometry[4 + i]) * pd[i] > 0.0:  # inelastic
+            if hit & (1 << i) and (p[i] - linkage.home[i]) * pd[i] > 0.0:  # inelastic
                 pd[i] = 0.0
-        move_links(model, dt, tau, q, qd)
-        forward(geometry, q, qd, pose, after)
+        move_links(arm.inertia, dt, tau, q, qd)
+        forward(linkage, q, qd, pose, after)
         for i in range(2):  # part of the muscles' force accelerates the masses beyond the sensor
             acceleration = (after[i] - twist[i]) / dt
-            wrench[i] += (force[i] - hand * acceleration) / SUBSTEPS
-            force_sensor.low_pass(sensor_filter, force[i] - (hand + grip) * acceleration, sensor_state[i])
+            mass = hand.inertia[i]
+            wrench[i] += (force[i] - mass * acceleration) / SUBSTEPS
+            force_sensor.low_pass(cell.filter, force[i] - (mass + arm.grip) * acceleration, cell.state[i])
         twist[:] = after
 
 
 @njit(cache=True)
 def observe(
-    truth: np.ndarray,
-    links: np.ndarray,
-    reading: np.ndarray,
+    truth: DeviceValues,
+    state: ArmState,
+    reading: DeviceValues,
     jacobian: np.ndarray,
-    geometry: np.ndarray,
-    sensor_state: np.ndarray,
-    sensor: np.ndarray,
+    linkage: Linkage,
+    cell: LoadCell,
     noise: np.ndarray,
 ) -> None:
     """Fills the tool's pose and twist of `Truth` and `Reading`, the measured wrench and the measured Jacobian.
 
-    `sensor`: noise, resolution and range of the forces, noise and resolution of the torques.
+    Args:
+        truth, reading: true state and values of the sensors; updated.
+        state: state of the links.
+        jacobian: (6, 2) Jacobian at the measured position; result.
+        linkage: geometry of the linkage.
+        cell: force sensor.
+        noise: (6,) standard normal numbers.
     """
-    forward(geometry, links[0:2], links[2:4], truth[6:13], truth[13:19])
-    forward(geometry, reading[0:2], reading[2:4], reading[6:13], reading[13:19])
-    reading[4:6] = truth[4:6]
+    forward(linkage, state.position, state.velocity, truth.tool_pose, truth.tool_twist)
+    forward(linkage, reading.position, reading.velocity, reading.tool_pose, reading.tool_twist)
+    reading.effort[:] = truth.effort
     for i in range(6):
-        value = sensor_state[i, 0] if i < 2 else 0.0
-        if i < 3:
-            reading[19 + i] = force_sensor.report(value, sensor[0] * noise[i], sensor[2], sensor[1])
-        else:
-            reading[19 + i] = force_sensor.report(value, sensor[3] * noise[i], np.inf, sensor[4])
-    tool_jacobian(geometry, reading[0:2], jacobian)
+        reading.tool_wrench[i] = force_sensor.measure(cell, i, noise[i])
+    tool_jacobian(linkage, reading.position, jacobian)
+
+
+@njit(cache=True)
+def pass_period(
+    truth_values: np.ndarray,
+    reading_values: np.ndarray,
+    jacobian: np.ndarray,
+    linkage_numbers: np.ndarray,
+    arm_numbers: np.ndarray,
+    state_arrays: tuple[np.ndarray, ...],
+    servo_arrays: tuple[np.ndarray, ...],
+    cell_arrays: tuple[np.ndarray, ...],
+    hand_arrays: tuple[np.ndarray, ...],
+    encoder_constants: np.ndarray,
+    noise: np.ndarray,
+    powered: bool,
+    start: int,
+) -> None:
+    """Simulates one control period: servo, physics, sensors. It is compiled, as it runs in every tick.
+
+    Args:
+        truth_values, reading_values: values of `Truth` and `Reading`; updated.
+        jacobian: (6, 2) measured Jacobian; result.
+        linkage_numbers, arm_numbers: numbers of `Linkage` and `Arm`.
+        state_arrays, hand_arrays: `ArmState` and `HandArrays` as plain tuples.
+        cell_arrays: arrays of `LoadCell`, see `cell_of`.
+        servo_arrays: target, friction compensation, gains and integral part, see `servo`.
+        encoder_constants: constants of `encoder.sample`.
+        noise: (6,) standard normal numbers.
+        powered: whether the servo acts.
+        start: number of the period.
+    """
+    truth, reading = views_of(truth_values, 2), views_of(reading_values, 2)
+    linkage, arm, cell, hand = (
+        linkage_of(linkage_numbers),
+        arm_of(arm_numbers),
+        cell_of(cell_arrays),
+        hand_of(hand_arrays),
+    )
+    position, velocity, deflection, friction_torque = state_arrays
+    state = ArmState(borrowed(position), borrowed(velocity), borrowed(deflection), borrowed(friction_torque))
+    target, compensation, gains, integral = servo_arrays
+    if powered:
+        servo(target, reading.position, reading.velocity, compensation, gains, integral, truth.effort)
+    else:
+        truth.effort[:] = 0.0
+    integrate(truth, state, linkage, arm, cell, hand, start, encoder_constants[encoder.PERIOD])
+    if hand.table.shape[0] > 0:
+        row = planned_row(hand, start + 1)
+        truth.operator_target[0], truth.operator_target[1] = row[_X], row[_Y]
+    encoder.sample(truth.position, encoder_constants, reading.position, reading.velocity)
+    observe(truth, state, reading, jacobian, linkage, cell, noise)

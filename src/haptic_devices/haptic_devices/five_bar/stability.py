@@ -68,7 +68,7 @@ def loop_matrix(
         delay: delay of the commands [ticks].
     """
     p = device.parameters
-    home, full_jacobian = device.geometry[4:6], np.zeros((6, 2))
+    home, full_jacobian = np.array(device.geometry.home), np.zeros((6, 2))
     tool_jacobian(device.geometry, home, full_jacobian)
     J = full_jacobian[:2]
     step = scipy.linalg.expm(period * np.vstack((_rates(p, hand, home, J), np.zeros((2, 14)))))
@@ -82,7 +82,7 @@ def loop_matrix(
     integral_next = integral + p.integral_gain * period * error
     torque = p.position_gain * error + integral_next + p.velocity_gain * (target_velocity - w)
     arm = step[:12, :12] @ state[:12] + step[:12, 12:] @ torque
-    gain = encoder.constants(resolution=0.0, cutoff=p.velocity_cutoff, period=period)[1]
+    gain = encoder.constants(resolution=0.0, cutoff=p.velocity_cutoff, period=period)[encoder.GAIN]
     w_next = w + gain * ((arm[:2] - motor) / period - w)
     return np.vstack((arm, w_next, integral_next, v_next, x_next, pipeline[4:]))
 

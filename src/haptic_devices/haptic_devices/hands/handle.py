@@ -16,6 +16,8 @@ import math
 
 import numpy as np
 
+from haptic_devices.motions import planar, spatial
+
 #: w [rad/s]: the target follows within about 0.2 s
 RATE = 25.0
 #: largest distance from handle to target [m], [-]; it limits the target's speed to 0.5 m/s, and (of a quaternion, half
@@ -42,20 +44,21 @@ class Handle:
     """
 
     def __init__(self, row: np.ndarray, target: np.ndarray, tool: np.ndarray, stiffness: tuple[float, float]) -> None:
-        self._planar = len(row) == 7
+        self._planar = len(row) == len(planar.COLUMNS)
+        columns = planar if self._planar else spatial
         self._n = 2 if self._planar else 3
         self._strength = [force / k if k > 0.0 else math.inf for force, k in zip(STRENGTH, stiffness, strict=True)]
-        grip, n = float(row[-1]), self._n
-        extra = row[4:6] if self._planar else grip * row[13:16]
+        grip, n = float(row[columns.GRIP]), self._n
+        extra = row[columns.FORCE] if self._planar else grip * row[columns.FORCE]
         pose = tool.copy()
         pose[:n] += grip * (target[:n] - tool[:n]) + (extra / stiffness[0] if stiffness[0] > 0.0 else 0.0)
         if not self._planar:
             pose[3:7] = tool[3:7] + grip * (_aligned(target[3:7], tool[3:7]) - tool[3:7])
             pose[3:7] /= np.linalg.norm(pose[3:7])
         self.pose, self._rate, self._wanted = pose, np.zeros(7), pose.copy()
-        self._rate[:n] = grip * (row[2:4] if self._planar else row[7:10])
+        self._rate[:n] = grip * row[columns.VELOCITY]
         self.table = np.zeros((1, len(row)))
-        self.table[0, -1] = 1.0
+        self.table[0, columns.GRIP] = 1.0
         self._write()
 
     def move(self, pose: np.ndarray) -> None:
@@ -91,14 +94,13 @@ class Handle:
         v[:] = (b - RATE * (a + b * period)) * decay
 
     def _write(self) -> None:
-        row, n = self.table[0], self._n
-        row[:n] = self.pose[:n]
+        row = self.table[0]
         if self._planar:
-            row[2:4] = self._rate[:2]
+            row[planar.POSITION], row[planar.VELOCITY] = self.pose[:2], self._rate[:2]
             return
-        row[3:7], row[7:10] = self.pose[3:7], self._rate[:3]
+        row[spatial.POSE], row[spatial.VELOCITY] = self.pose, self._rate[:3]
         u, w, du, dw = self.pose[3:6], self.pose[6], self._rate[3:6], self._rate[6]
-        row[10:13] = 2.0 * (w * du - dw * u - np.cross(du, u))  # 2 q' q*
+        row[spatial.ANGULAR_VELOCITY] = 2.0 * (w * du - dw * u - np.cross(du, u))  # 2 q' q*
 
 
 def _within(point: np.ndarray, center: np.ndarray, reach: float) -> np.ndarray:

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.np.unsafe.ndarray import to_fixed_tuple
 from pydantic import Field
 
 from haptic_devices.device import Device, DeviceError, DeviceParameters, Reading, Truth, load_parameters
 from haptic_devices.hands.handle import Handle
-from haptic_devices.motions.planar import COLUMNS, MotionPlan, Plan
+from haptic_devices.motions.planar import COLUMNS, GRIP, MotionPlan, Plan
+from haptic_math.borrowed_arrays import borrowed
 
 if TYPE_CHECKING:
     from typing import Self
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 _TREMOR_COMPONENTS = 12
 #: speed at which the expected resistance is half applied [m/s]
 _ANTICIPATION_SPEED = 0.01
+
+#: columns of a plan; an index takes compiled code less time than a slice
+_X, _VX, _VY, _FX = (COLUMNS.index(name) for name in ("x", "vx", "vy", "fx"))
 
 
 class HandParameters(DeviceParameters):
@@ -43,30 +48,76 @@ class HandParameters(DeviceParameters):
     tremor_high: float = Field(gt=0.0, le=50.0, description="highest tremor frequency [Hz]")
 
 
+class HandArrays(NamedTuple):
+    """Arrays of a simulated hand for the compiled integration of the device that it holds.
+
+    Attributes:
+        table: table of the plan, one row a period: (n, 7) of a `MotionPlan`, (n, 20) of a `SpatialPlan`. It has no
+            rows if a planar hand has released the tool, and a grip of 0 if a spatial one has.
+        tremor: rows (amplitude of each axis [N], [N m], angular frequency [rad/s], phase of each axis [rad]), (m, 5)
+            or (m, 13).
+        impedance: K_h [N/m], B_h [N s/m] and F_a [N], (3,), of a planar hand; K [N/m], B [N s/m], K_r [N m/rad] and
+            B_r [N m s/rad], (4,), of a spatial hand.
+        inertia: inertia that moves with the tool along each axis: mass [kg], (3,), and, of a spatial hand, rotational
+            inertia [kg m^2], (6,).
+    """
+
+    table: np.ndarray
+    tremor: np.ndarray
+    impedance: np.ndarray
+    inertia: np.ndarray
+
+
+#: a planar hand that has released the tool
+RELEASED = HandArrays(np.zeros((0, len(COLUMNS))), np.zeros((0, 5)), np.zeros(3), np.zeros(3))
+
+
+@njit(cache=True)
+def hand_of(arrays: tuple[np.ndarray, ...]) -> HandArrays:
+    """Returns the record of a plain tuple, which Numba takes from Python in half the time; see `borrowed`."""
+    table, tremor, impedance, inertia = arrays
+    return HandArrays(borrowed(table), borrowed(tremor), borrowed(impedance), borrowed(inertia))
+
+
+@njit(cache=True)
+def planned_row(hand: HandArrays, period: int) -> np.ndarray:
+    """Returns the row of a plan for control period number `period`, after the end the last one."""
+    return hand.table[min(period, hand.table.shape[0] - 1)]
+
+
+@njit(cache=True)
+def add_tremor(tremor: np.ndarray, time: float, wrench: np.ndarray) -> None:
+    """Adds the tremor at a time [s] to the forces [N] and moments [N m] of n axes; `tremor` as in `HandArrays`."""
+    n = wrench.size
+    for row in range(tremor.shape[0]):
+        for i in range(n):
+            wrench[i] += tremor[row, i] * np.sin(tremor[row, n] * time + tremor[row, n + 1 + i])
+
+
 @njit(cache=True)
 def muscle_force(
-    target: np.ndarray, tremor: np.ndarray, time: float, impedance: np.ndarray, motion: np.ndarray, force: np.ndarray
+    hand: HandArrays, target: np.ndarray, time: float, pose: np.ndarray, twist: np.ndarray, force: np.ndarray
 ) -> None:
     """Writes the muscles' force (2,) [N] on the tip.
 
     Args:
+        hand: impedance and tremor.
         target: one row of a plan's table.
-        tremor: rows (amplitude x, amplitude y, angular frequency, phase x, phase y).
         time: time since the start [s].
-        impedance: (K_h, B_h, F_a).
-        motion: position and velocity of the tip: x, y, vx, vy.
+        pose: pose of the tip, of which x and y are used [m].
+        twist: twist of the tip, of which the velocities along x and y are used [m/s].
         force: result.
     """
-    speed = np.sqrt(target[2] ** 2 + target[3] ** 2) + _ANTICIPATION_SPEED
+    stiffness, damping, resistance = to_fixed_tuple(hand.impedance, 3)
+    speed = np.sqrt(target[_VX] ** 2 + target[_VY] ** 2) + _ANTICIPATION_SPEED
     for i in range(2):
         force[i] = (
-            target[6] * impedance[0] * (target[i] - motion[i])
-            + impedance[1] * (target[2 + i] - motion[2 + i])
-            + target[4 + i]
-            + impedance[2] * target[2 + i] / speed
+            target[GRIP] * stiffness * (target[_X + i] - pose[i])
+            + damping * (target[_VX + i] - twist[i])
+            + target[_FX + i]
+            + resistance * target[_VX + i] / speed
         )
-        for n in range(tremor.shape[0]):
-            force[i] += tremor[n, i] * np.sin(tremor[n, 2] * time + tremor[n, 3 + i])
+    add_tremor(hand.tremor, time, force)
 
 
 def make_tremor(rms: Sequence[float], axes: int, low: float, high: float, random: np.random.Generator) -> np.ndarray:
@@ -99,40 +150,42 @@ class Hand:
     Attributes:
         parameters: impedance and tremor.
         plan: intended motion.
-        table: table of the plan, one row a period.
+        arrays: plan, tremor, impedance and inertia for a device's compiled integration.
         stiffness: stiffness towards the target, of translation [N/m] and of rotation [N m/rad]; 0: none.
     """
 
     parameters: DeviceParameters
     plan: Plan
-    table: np.ndarray
+    arrays: HandArrays
     stiffness: tuple[float, float]
+
+    @property
+    def table(self) -> np.ndarray:
+        """Table of the plan, one row a period."""
+        return self.arrays.table
 
 
 class SimulatedHand(Hand):
-    """A planar hand: plan, impedance and tremor as arrays for a device's compiled integration.
+    """A planar hand.
 
     Args:
         parameters: arm impedance and tremor.
         plan: intended motion.
         seed: seed of the tremor.
-
-    Attributes:
-        table: table of the plan, shape (n, 7).
-        tremor: rows of the tremor, shape (12, 5), see `muscle_force`.
-        impedance: constants of the impedance, shape (3,), see `muscle_force`.
     """
 
     parameters: HandParameters
 
     def __init__(self, parameters: HandParameters, plan: MotionPlan, seed: int) -> None:
-        self.parameters = parameters
+        p = self.parameters = parameters
         self.plan = plan
-        self.table = np.ascontiguousarray(plan.table)
-        self.impedance = np.array([parameters.stiffness, parameters.damping, parameters.expected_resistance])
-        self.stiffness = (parameters.stiffness, 0.0)
-        low, high = parameters.tremor_low, parameters.tremor_high
-        self.tremor = make_tremor([parameters.tremor_force], 2, low, high, np.random.default_rng(seed))
+        self.stiffness = (p.stiffness, 0.0)
+        self.arrays = HandArrays(
+            np.ascontiguousarray(plan.table),
+            make_tremor([p.tremor_force], 2, p.tremor_low, p.tremor_high, np.random.default_rng(seed)),
+            np.array([p.stiffness, p.damping, p.expected_resistance]),
+            np.full(3, p.mass),
+        )
 
 
 class HandHeldDevice(Device):
@@ -148,9 +201,14 @@ class HandHeldDevice(Device):
 
     parameters: DeviceParameters
     hand: Hand | None
-    _table: np.ndarray
+    _hand: HandArrays
+    _hand_tuple: tuple[np.ndarray, ...]
     _period_number: int
     _handle: Handle | None = None
+
+    def _set_hand(self, arrays: HandArrays) -> None:
+        """Sets the hand's arrays, and the plain tuple of them for `hand_of`."""
+        self._hand, self._hand_tuple = arrays, tuple(arrays)
 
     def hold_handle(self, held: bool) -> np.ndarray:
         """Starts to lead the hand by a handle, from its present target, or stops: then the target stays at its pose.
@@ -165,9 +223,9 @@ class HandHeldDevice(Device):
         if hand is None or truth is None:
             raise DeviceError("the tool is released, so there is no hand to lead")
         if held:
-            row = self._table[min(self._period_number, len(self._table) - 1)]
+            row = planned_row(self._hand, self._period_number)
             self._handle = Handle(row, truth.operator_target, truth.tool_pose, hand.stiffness)
-            self._table = self._handle.table
+            self._set_hand(hand.arrays._replace(table=self._handle.table))
         elif self._handle is not None:
             self._handle.release()
         return self._handle.pose if self._handle is not None else truth.operator_target
@@ -180,7 +238,8 @@ class HandHeldDevice(Device):
     def _follow_plan(self) -> None:
         """Makes the hand follow its plan again; called when the device starts."""
         if self._handle is not None and self.hand is not None:
-            self._handle, self._table = None, self.hand.table
+            self._handle = None
+            self._set_hand(self.hand.arrays)
 
     def _lead(self, period: float) -> None:
         """Moves the hand's target towards the handle; called before each period."""

@@ -23,11 +23,21 @@ from numba import njit
 from pydantic import Field
 
 from haptic_devices.device import DeviceParameters
-from haptic_devices.hands.operator import Hand, make_tremor
-from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
+from haptic_devices.hands.operator import Hand, HandArrays, add_tremor, make_tremor
+from haptic_devices.motions.spatial import (
+    COLUMN_COUNT,
+    GRIP,
+    POSITION,
+    QUATERNION,
+    QUATERNION_W,
+    TWIST,
+    WRENCH,
+    SpatialPlan,
+)
 from haptic_math.rotations import vector_entries
 
-_X, _Q, _V, _W = (columns.start for columns in (POSITION, QUATERNION, TWIST, WRENCH))
+#: a spatial hand that has released the tool, with its target at the origin
+RELEASED = HandArrays(np.eye(1, COLUMN_COUNT, QUATERNION_W), np.zeros((0, 13)), np.zeros(4), np.zeros(6))
 
 
 class SpatialHandParameters(DeviceParameters):
@@ -69,53 +79,41 @@ def rotation_error(wanted: np.ndarray, present: np.ndarray, vector: np.ndarray) 
 
 @njit(cache=True)
 def muscle_wrench(
-    row: np.ndarray,
-    tremor: np.ndarray,
-    time: float,
-    impedance: np.ndarray,
-    pose: np.ndarray,
-    twist: np.ndarray,
-    wrench: np.ndarray,
+    hand: HandArrays, target: np.ndarray, time: float, pose: np.ndarray, twist: np.ndarray, wrench: np.ndarray
 ) -> None:
     """Writes the muscles' wrench (6,) [N], [N m] on the tool.
 
     Args:
-        row: one row of a plan's table.
-        tremor: rows (amplitude of six axes, angular frequency, phase of six axes).
+        hand: impedance and tremor.
+        target: one row of a plan's table.
         time: time since the start [s].
-        impedance: (K, B, K_r, B_r).
         pose: pose of the tool (7,).
         twist: twist of the tool (6,).
         wrench: result.
     """
-    if row[GRIP] == 0.0:
+    grip = target[GRIP]
+    if grip == 0.0:
         wrench[:] = 0.0
         return
-    rotation_error(row[_Q : _Q + 4], pose[3:7], wrench[3:6])
+    impedance = hand.impedance
+    position, velocity, extra = target[POSITION], target[TWIST], target[WRENCH]
+    rotation_error(target[QUATERNION], pose[3:7], wrench[3:6])
     for i in range(3):
-        wrench[i] = impedance[0] * (row[_X + i] - pose[i])
+        wrench[i] = impedance[0] * (position[i] - pose[i])
         wrench[3 + i] *= impedance[2]
     for i in range(6):
-        wrench[i] += impedance[1 + 2 * (i // 3)] * (row[_V + i] - twist[i]) + row[_W + i]
-    for n in range(tremor.shape[0]):
-        for i in range(6):
-            wrench[i] += tremor[n, i] * np.sin(tremor[n, 6] * time + tremor[n, 7 + i])
-    wrench *= row[GRIP]
+        wrench[i] += impedance[1 + 2 * (i // 3)] * (velocity[i] - twist[i]) + extra[i]
+    add_tremor(hand.tremor, time, wrench)
+    wrench *= grip
 
 
 class SpatialHand(Hand):
-    """A spatial hand: plan, impedance and tremor as arrays for a device's compiled integration.
+    """A spatial hand.
 
     Args:
         parameters: impedance and tremor.
         plan: intended motion and force of the hand.
         seed: seed of the tremor.
-
-    Attributes:
-        table: table of the plan, shape (n, 20).
-        tremor: rows of the tremor, shape (12, 13), see `muscle_wrench`.
-        impedance: constants of the impedance, shape (4,), see `muscle_wrench`.
-        inertia: mass [kg] and rotational inertia [kg m^2], for each axis, shape (6,).
     """
 
     parameters: SpatialHandParameters
@@ -123,15 +121,17 @@ class SpatialHand(Hand):
     def __init__(self, parameters: SpatialHandParameters, plan: SpatialPlan, seed: int) -> None:
         p = self.parameters = parameters
         self.plan = plan
-        self.table = np.ascontiguousarray(plan.table)
-        self.impedance = np.array([p.stiffness, p.damping, p.rotational_stiffness, p.rotational_damping])
         self.stiffness = (p.stiffness, p.rotational_stiffness)
-        self.inertia = np.repeat([p.mass, p.rotational_inertia], 3)
         rms, random = (p.tremor_force, p.tremor_torque), np.random.default_rng(seed)
-        self.tremor = make_tremor(rms, 3, p.tremor_low, p.tremor_high, random)
+        self.arrays = HandArrays(
+            np.ascontiguousarray(plan.table),
+            make_tremor(rms, 3, p.tremor_low, p.tremor_high, random),
+            np.array([p.stiffness, p.damping, p.rotational_stiffness, p.rotational_damping]),
+            np.repeat([p.mass, p.rotational_inertia], 3),
+        )
 
     def playing(self, plan: SpatialPlan) -> SpatialHand:
         """Returns a hand with the same impedance and tremor that follows another plan."""
         other = copy.copy(self)
-        other.plan, other.table = plan, np.ascontiguousarray(plan.table)
+        other.plan, other.arrays = plan, self.arrays._replace(table=np.ascontiguousarray(plan.table))
         return other

@@ -3,6 +3,7 @@
 from haptic_devices.joystick.device import (
     DEFAULT_FILE,
     SUBSTEPS,
+    Gimbal,
     Joystick,
     JoystickParameters,
     integrate,
@@ -15,6 +16,7 @@ from haptic_devices.joystick.device import (
 __all__ = [
     "DEFAULT_FILE",
     "SUBSTEPS",
+    "Gimbal",
     "Joystick",
     "JoystickParameters",
     "integrate",

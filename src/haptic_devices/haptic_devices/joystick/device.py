@@ -17,20 +17,34 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.np.unsafe.ndarray import to_fixed_tuple
 from pydantic import Field
 
 from haptic_devices.components import encoder
+from haptic_devices.components.device_values import views_of
 from haptic_devices.components.urdf import FRAME, MOVED, STEEL, TOOL, Robot
-from haptic_devices.device import DeviceParameters, Joint, Reading, Truth, load_parameters
-from haptic_devices.hands.operator import HandHeldDevice, SimulatedHand, muscle_force
+from haptic_devices.device import DeviceParameters, DeviceValues, Joint, Reading, Truth, load_parameters
+from haptic_devices.hands.operator import (
+    RELEASED,
+    HandArrays,
+    HandHeldDevice,
+    SimulatedHand,
+    hand_of,
+    muscle_force,
+    planned_row,
+)
+from haptic_devices.motions.planar import COLUMNS, POSITION
 
 DEFAULT_FILE = Path(__file__).with_name("joystick.yaml")
 
 #: integration steps per control period: 0.1 ms at 1 kHz, 1/200 of the stiffest oscillation's period
 SUBSTEPS = 10
+
+_X, _Y = COLUMNS.index("x"), COLUMNS.index("y")
 
 
 class JoystickParameters(DeviceParameters):
@@ -77,29 +91,52 @@ def tip_jacobian(length: float, q: np.ndarray, jacobian: np.ndarray) -> None:
     jacobian[5, 0], jacobian[5, 1] = 0.0, s1
 
 
+class Gimbal(NamedTuple):
+    """Constants of the equations of motion.
+
+    Attributes:
+        outer, inner: inertias I_1 and I_2 [kg m^2].
+        stick: inertia I_s, with the hand's mass [kg m^2].
+        coulomb: Coulomb friction of each joint [N m].
+        viscous: viscous friction of each joint [N m s/rad].
+        length: L [m].
+        stop: mechanical stop of each joint, on both sides of home [rad].
+        effort_limit: largest motor torque at the joint [N m].
+    """
+
+    outer: float
+    inner: float
+    stick: float
+    coulomb: float
+    viscous: float
+    length: float
+    stop: float
+    effort_limit: float
+
+
+_GIMBAL = len(Gimbal._fields)
+
+
 @njit(cache=True)
-def integrate(
-    truth: np.ndarray, model: np.ndarray, table: np.ndarray, tremor: np.ndarray, start: int, period: float
-) -> None:
+def integrate(truth: DeviceValues, gimbal: Gimbal, hand: HandArrays, start: int, period: float) -> None:
     """Integrates one control period.
 
     Args:
-        truth: values of `Truth`; position, velocity and operator wrench are updated, the effort is an input.
-        model: constants from `Joystick._model_constants`.
-        table: plan of the hand; empty: the stick is released.
-        tremor: tremor of the hand.
+        truth: true state; position, velocity and tool wrench are updated, the effort is an input.
+        gimbal: constants of the joystick.
+        hand: the hand.
         start: number of the period.
         period: control period T [s].
     """
-    q, qd, effort, wrench = truth[0:2], truth[2:4], truth[4:6], truth[19:25]
-    outer, inner, stick, coulomb, viscous, length, stop = model[0:7]
-    impedance, hand_mass = model[7:10], model[10]
+    q, qd, effort, wrench = truth.position, truth.velocity, truth.effort, truth.tool_wrench
+    outer, inner, stick, coulomb, viscous, length, stop, _ = gimbal
     dt = period / SUBSTEPS
-    force, motion, tau, mass = np.zeros(2), np.zeros(4), np.zeros(2), np.zeros(2)
+    force, tau, mass = np.zeros(2), np.zeros(2), np.zeros(2)
     pose, twist, before = np.zeros(7), np.zeros(6), np.zeros(6)
     wrench[:] = 0.0
-    held = table.shape[0] > 0
-    row = min(start, table.shape[0] - 1)
+    held = hand.table.shape[0] > 0
+    if held:
+        row = planned_row(hand, start)
     tip_state(length, q, qd, pose, before)
     for n in range(SUBSTEPS):
         s1, c1, s2, c2 = np.sin(q[0]), np.cos(q[0]), np.sin(q[1]), np.cos(q[1])
@@ -108,8 +145,7 @@ def integrate(
         tau[1] = effort[1] - stick * s2 * c2 * qd[0] * qd[0]
         if held:
             tip_state(length, q, qd, pose, twist)
-            motion[0], motion[1], motion[2], motion[3] = pose[0], pose[1], twist[0], twist[1]
-            muscle_force(table[row], tremor, start * period + n * dt, impedance, motion, force)
+            muscle_force(hand, row, start * period + n * dt, pose, twist, force)
             tau[0] += length * c1 * c2 * force[0]
             tau[1] += length * (-s1 * s2 * force[0] + c2 * force[1])
             wrench[0] += force[0] / SUBSTEPS
@@ -127,36 +163,50 @@ def integrate(
                 qd[i] = 0.0
     tip_state(length, q, qd, pose, twist)
     for i in range(3):  # part of the muscles' force accelerates the hand's own mass
-        wrench[i] -= hand_mass * (twist[i] - before[i]) / period
+        wrench[i] -= hand.inertia[i] * (twist[i] - before[i]) / period
 
 
 @njit(cache=True)
-def observe(truth: np.ndarray, reading: np.ndarray, jacobian: np.ndarray, length: float) -> None:
+def observe(truth: DeviceValues, reading: DeviceValues, jacobian: np.ndarray, length: float) -> None:
     """Fills the tool's pose and twist of `Truth` and `Reading`, and the measured Jacobian."""
-    tip_state(length, truth[0:2], truth[2:4], truth[6:13], truth[13:19])
-    tip_state(length, reading[0:2], reading[2:4], reading[6:13], reading[13:19])
-    reading[4], reading[5] = truth[4], truth[5]  # copied one by one: a slice costs 1.5 s of compilation
-    tip_jacobian(length, reading[0:2], jacobian)
+    tip_state(length, truth.position, truth.velocity, truth.tool_pose, truth.tool_twist)
+    tip_state(length, reading.position, reading.velocity, reading.tool_pose, reading.tool_twist)
+    for i in range(2):  # copied one by one: a slice costs 1.5 s of compilation
+        reading.effort[i] = truth.effort[i]
+    tip_jacobian(length, reading.position, jacobian)
 
 
 @njit(cache=True)
 def pass_period(
-    truth: np.ndarray,
-    reading: np.ndarray,
+    truth_values: np.ndarray,
+    reading_values: np.ndarray,
     jacobian: np.ndarray,
-    model: np.ndarray,
-    table: np.ndarray,
-    tremor: np.ndarray,
+    gimbal_constants: np.ndarray,
+    hand_arrays: tuple[np.ndarray, ...],
     encoder_constants: np.ndarray,
     start: int,
 ) -> None:
-    """Simulates one control period: physics, encoders, kinematics. It is compiled, as it runs in every tick."""
-    integrate(truth, model, table, tremor, start, encoder_constants[2])
-    if table.shape[0] > 0:
-        row = min(start + 1, table.shape[0] - 1)
-        truth[25], truth[26] = table[row, 0], table[row, 1]
-    encoder.sample(truth[0:2], encoder_constants, reading[0:2], reading[2:4])
-    observe(truth, reading, jacobian, model[5])
+    """Simulates one control period: physics, encoders, kinematics. It is compiled, as it runs in every tick.
+
+    Args:
+        truth_values, reading_values: values of `Truth` and `Reading`; updated. The true effort is an input, which is
+            limited.
+        jacobian: (6, 2) measured Jacobian; result.
+        gimbal_constants: numbers of `Gimbal`.
+        hand_arrays: `HandArrays` as a plain tuple.
+        encoder_constants: constants of `encoder.sample`.
+        start: number of the period.
+    """
+    truth, reading = views_of(truth_values, 2), views_of(reading_values, 2)
+    gimbal, hand = Gimbal(*to_fixed_tuple(gimbal_constants, _GIMBAL)), hand_of(hand_arrays)
+    for i in range(2):
+        truth.effort[i] = min(max(truth.effort[i], -gimbal.effort_limit), gimbal.effort_limit)
+    integrate(truth, gimbal, hand, start, encoder_constants[encoder.PERIOD])
+    if hand.table.shape[0] > 0:
+        target = planned_row(hand, start + 1)
+        truth.operator_target[0], truth.operator_target[1] = target[_X], target[_Y]
+    encoder.sample(truth.position, encoder_constants, reading.position, reading.velocity)
+    observe(truth, reading, jacobian, gimbal.length)
 
 
 class Joystick(HandHeldDevice):
@@ -179,20 +229,16 @@ class Joystick(HandHeldDevice):
             for name in ("roll", "pitch")
         )
         self.workspace = ((-p.workspace, -p.workspace, -math.inf), (p.workspace, p.workspace, math.inf))
-        self._table: np.ndarray = hand.table if hand else np.zeros((0, 7))
-        self._tremor: np.ndarray = hand.tremor if hand else np.zeros((0, 5))
-        self._constants = self._model_constants()
+        self._set_hand(hand.arrays if hand else RELEASED)
+        self._gimbal = np.array(self._constants())
         self._reading, self._truth = Reading(2), Truth(2)
         self._jacobian = np.zeros((6, 2))
 
-    def _model_constants(self) -> np.ndarray:
-        """Returns I_1, I_2, I_s with the hand's mass, bearing friction (2), L, stop, hand's K_h, B_h, F_a, mass."""
-        p, hand = self.parameters, self.hand
-        mass = hand.parameters.mass if hand else 0.0
-        impedance = hand.impedance if hand else np.zeros(3)
+    def _constants(self) -> Gimbal:
+        p, (mass, *_) = self.parameters, self._hand.inertia.tolist()
         stick = p.inertia_stick + mass * p.length**2
-        own = (p.inertia_outer, p.inertia_inner, stick, p.friction_coulomb, p.friction_viscous, p.length, p.range)
-        return np.array([*own, *impedance, mass])
+        friction = p.friction_coulomb, p.friction_viscous
+        return Gimbal(p.inertia_outer, p.inertia_inner, stick, *friction, p.length, p.range, p.effort_limit)
 
     @classmethod
     def from_file(cls, path: Path | None = None, hand: SimulatedHand | None = None) -> Joystick:
@@ -213,16 +259,16 @@ class Joystick(HandHeldDevice):
         truth = self._truth
         truth.position[:] = 0.0
         if self.hand is not None:
-            x, y = self.hand.table[0, 0:2] / self.parameters.length
+            x, y = self._hand.table[0, POSITION] / self.parameters.length
             truth.position[1] = math.asin(y)
             truth.position[0] = math.asin(x / math.cos(truth.position[1]))
         for array in (truth.velocity, truth.effort, truth.tool_wrench, self._reading.velocity):
             array[:] = 0.0
         for i in range(2):
             self._reading.position[i] = encoder.quantise(truth.position[i], self.parameters.encoder_resolution)
-        observe(truth.values, self._reading.values, self._jacobian, self.parameters.length)
+        observe(truth.views, self._reading.views, self._jacobian, self.parameters.length)
         if self.hand is not None:
-            truth.operator_target[0:2] = self.hand.table[0, 0:2]
+            truth.operator_target[0:2] = self._hand.table[0, POSITION]
         self._period_number = 0
         self._powered = True
 
@@ -230,17 +276,14 @@ class Joystick(HandHeldDevice):
         return self._reading
 
     def write(self, effort: np.ndarray) -> None:
-        self._lead(self._encoder[2])
-        limit, applied = self.parameters.effort_limit, self._truth.effort
-        for i, value in enumerate(effort.tolist()):
-            applied[i] = min(max(value, -limit), limit) if self._powered else 0.0
+        self._lead(self._encoder[encoder.PERIOD])
+        self._truth.effort[:] = effort if self._powered else 0.0
         pass_period(
             self._truth.values,
             self._reading.values,
             self._jacobian,
-            self._constants,
-            self._table,
-            self._tremor,
+            self._gimbal,
+            self._hand_tuple,
             self._encoder,
             self._period_number,
         )

@@ -27,13 +27,11 @@ import scipy
 
 from haptic_core.errors import ParameterError
 from haptic_devices import motions
-from haptic_devices.motions.planar import COLUMNS, MotionPlan, Phase, Plan
-from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan
+from haptic_devices.motions import planar
+from haptic_devices.motions.planar import MotionPlan, Phase, Plan
+from haptic_devices.motions.spatial import COLUMN_COUNT, GRIP, POSITION, QUATERNION_W, VELOCITY, WRENCH, SpatialPlan
 
 ENTRY_POINTS = "haptic_motions"
-
-#: columns of a plan with six degrees of freedom
-_SPATIAL_COLUMNS = GRIP + 1
 
 
 @cache
@@ -104,11 +102,12 @@ def read_plan(path: Path, period: float, *, spatial: bool) -> MotionPlan | Spati
     position, velocity, force = spline(times), spline(times, 1), script.at(times)["force"]
     phases = (Phase(path.stem, "slide", 0.0, len(times) * period),)
     if not spatial:
-        table = np.zeros((len(times), len(COLUMNS)))
-        table[:, 0:2], table[:, 2:4], table[:, 4:6], table[:, 6] = position[:, :2], velocity[:, :2], force[:, :2], 1.0
+        table = np.zeros((len(times), len(planar.COLUMNS)))
+        table[:, planar.POSITION], table[:, planar.VELOCITY] = position[:, :2], velocity[:, :2]
+        table[:, planar.FORCE], table[:, planar.GRIP] = force[:, :2], 1.0
         return MotionPlan(period, table, phases)
-    table = np.zeros((len(times), _SPATIAL_COLUMNS))
-    table[:, POSITION], table[:, QUATERNION.stop - 1] = position, 1.0
+    table = np.zeros((len(times), COLUMN_COUNT))
+    table[:, POSITION], table[:, QUATERNION_W] = position, 1.0
     table[:, WRENCH], table[:, GRIP] = force, 1.0
-    table[:, TWIST.start : TWIST.start + 3] = velocity
+    table[:, VELOCITY] = velocity
     return SpatialPlan(period, table, phases)

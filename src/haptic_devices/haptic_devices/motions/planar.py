@@ -27,6 +27,7 @@ STROKES_FILE = Path(__file__).parents[1] / "data" / "pen_strokes.npz"
 
 #: columns of MotionPlan.table
 COLUMNS = ("x", "y", "vx", "vy", "fx", "fy", "grip")
+POSITION, VELOCITY, FORCE, GRIP = slice(0, 2), slice(2, 4), slice(4, 6), 6
 
 #: largest width of a word, to which longer words are scaled down [m]
 _WORD_WIDTH = 0.14
@@ -140,7 +141,7 @@ class PlanBuilder(PhaseBuilder):
     def path(self, name: str, kind: str, position: np.ndarray, velocity: np.ndarray) -> None:
         """Appends a sampled path: positions (n, 2) [m] and velocities (n, 2) [m/s]."""
         block = np.zeros((len(position), len(COLUMNS)))
-        block[:, 0:2], block[:, 2:4], block[:, 6] = position, velocity, 1.0
+        block[:, POSITION], block[:, VELOCITY], block[:, GRIP] = position, velocity, 1.0
         self._append(name, kind, block)
         self._position, self._velocity = position[-1], velocity[-1]
 
@@ -165,9 +166,9 @@ class PlanBuilder(PhaseBuilder):
         smooth = fade * fade * (3.0 - 2.0 * fade)
         fluctuation = 1.0 + 0.5 * np.sin(2 * np.pi * 1.5 * t) + 0.2 * np.sin(2 * np.pi * 4.0 * t)
         block = np.zeros((len(t), len(COLUMNS)))
-        block[:, 0:2] = self._position
-        block[:, 4:6] = (smooth * fluctuation * force)[:, None] * [np.cos(direction), np.sin(direction)]
-        block[:, 6] = 1.0 - smooth
+        block[:, POSITION] = self._position
+        block[:, FORCE] = (smooth * fluctuation * force)[:, None] * [np.cos(direction), np.sin(direction)]
+        block[:, GRIP] = 1.0 - smooth
         self._append(name, "rest", block)
         self._velocity = np.zeros(2)
 
@@ -216,7 +217,8 @@ def paper_admittance_plan(period: float, *, rest_duration: float = 4.0, rest_for
     # the angle [rad] replaces x
     rotation = PlanBuilder(period, np.array([0.5 * np.pi, 0.0]), np.array([_CURVE_SPEED / _CURVE_RADIUS, 0.0]))
     rotation.move("d-e", "slide", np.array([2.0 * np.pi, 0.0]), still, 1.5)
-    angle, rate = rotation.build().table[:, [0, 2]].T
+    turned = rotation.build().table
+    angle, rate = turned[:, POSITION][:, 0], turned[:, VELOCITY][:, 0]
     outward = np.column_stack((np.cos(angle), np.sin(angle)))
     along = np.column_stack((-outward[:, 1], outward[:, 0]))
     position, velocity = _CURVE_CENTRE + _CURVE_RADIUS * outward, _CURVE_RADIUS * rate[:, None] * along

@@ -30,8 +30,12 @@ from haptic_devices.motions.planar import PhaseBuilder, Plan
 from haptic_math.profiles import STEP, STEP_INTEGRAL, STEP_RATE, quintic
 from haptic_math.rotations import quaternion_product
 
-#: columns of SpatialPlan.table
+#: columns of SpatialPlan.table, and their number
 POSITION, QUATERNION, TWIST, WRENCH, GRIP = slice(0, 3), slice(3, 7), slice(7, 13), slice(13, 19), 19
+COLUMN_COUNT = 20
+#: other groups of these columns: position and quaternion, the parts of twist and wrench, the quaternion's scalar part
+POSE, VELOCITY, ANGULAR_VELOCITY, FORCE = slice(0, 7), slice(7, 10), slice(10, 13), slice(13, 16)
+QUATERNION_W = 6
 
 #: radius of the disk that rolls [m], section IV-A
 DISK_RADIUS = 0.03
@@ -77,8 +81,8 @@ def about(axis: int, angle: np.ndarray) -> np.ndarray:
 
 def _rows(count: int) -> np.ndarray:
     """Makes rows of a hand that holds the tool at rest at the origin."""
-    rows = np.zeros((count, 20))
-    rows[:, QUATERNION.stop - 1], rows[:, GRIP] = 1.0, 1.0
+    rows = np.zeros((count, COLUMN_COUNT))
+    rows[:, QUATERNION_W], rows[:, GRIP] = 1.0, 1.0
     return rows
 
 
@@ -100,7 +104,7 @@ class _SpatialBuilder(PhaseBuilder):
         rows = np.tile(self._last, (len(t), 1))
         rows[:, TWIST] = rows[:, WRENCH] = 0.0
         if force is not None:
-            rows[:, WRENCH.start : WRENCH.start + 3] = _envelope(t)[:, None] * force
+            rows[:, FORCE] = _envelope(t)[:, None] * force
         self.rows(name, kind, rows)
 
     def build(self) -> SpatialPlan:
@@ -122,7 +126,7 @@ class _Roller(_SpatialBuilder):
     @staticmethod
     def _disk(position: np.ndarray, heading: np.ndarray, roll: np.ndarray) -> np.ndarray:
         rows = _rows(len(position))
-        rows[:, 0:2] = position
+        rows[:, POSITION][:, :2] = position
         rows[:, QUATERNION] = quaternion_product(about(2, heading), about(1, roll))
         return rows
 
@@ -157,11 +161,12 @@ class _Roller(_SpatialBuilder):
         rows = self._disk(self.position + np.cumsum(np.column_stack(steps), axis=0), heading, roll)
         forward = np.column_stack((np.cos(heading), np.sin(heading)))
         speed = (distance * rate)[:, None]
-        rows[:, 7:9] = speed * forward
-        rows[:, 10:12] = speed / DISK_RADIUS * np.column_stack((-forward[:, 1], forward[:, 0]))
-        rows[:, 12] = slope(fraction) * rate
+        rows[:, VELOCITY][:, :2] = speed * forward
+        omega = rows[:, ANGULAR_VELOCITY]
+        omega[:, :2] = speed / DISK_RADIUS * np.column_stack((-forward[:, 1], forward[:, 0]))
+        omega[:, 2] = slope(fraction) * rate
         self.rows(name, "slide", rows)
-        self.position, self.heading, self.roll = rows[-1, 0:2].copy(), float(heading[-1]), float(roll[-1])
+        self.position, self.heading, self.roll = rows[-1, POSITION][:2].copy(), float(heading[-1]), float(roll[-1])
 
     def push_sideways(self, name: str, duration: float) -> None:
         """Pushes the disk to its left, normal to the wheel plane."""
@@ -230,14 +235,14 @@ class _Tour(_SpatialBuilder):
         t = self._times(duration)
         coordinates, rate = quintic(self.coordinates, np.zeros(3), target, np.zeros(3), t)
         rows = _tangent(coordinates, rate)
-        normal = rows[:, 0:3] / SPHERE_RADIUS + [0.0, 0.0, 1.0]
-        rows[:, WRENCH.start : WRENCH.start + 3] = push * _envelope(t)[:, None] * normal
+        normal = rows[:, POSITION] / SPHERE_RADIUS + [0.0, 0.0, 1.0]
+        rows[:, FORCE] = push * _envelope(t)[:, None] * normal
         self.rows(name, "push" if push else "slide", rows)
         self.coordinates = target
 
     def press(self, name: str, duration: float, push: float) -> None:
         """Rests and exerts an extra force, as in `move`."""
-        normal = self._last[0:3] / SPHERE_RADIUS + [0.0, 0.0, 1.0]
+        normal = self._last[POSITION] / SPHERE_RADIUS + [0.0, 0.0, 1.0]
         self.hold(name, duration, push * normal, "push")
 
 
@@ -259,10 +264,10 @@ def _tangent(coordinates: np.ndarray, rate: np.ndarray) -> np.ndarray:
     omega = du + (2.0 * half**2)[:, None] * cross + cubic[:, None] * np.cross(u, cross)
     omega += rate[:, 2:3] * normal
     rows = _rows(len(coordinates))
-    rows[:, 0:3] = SPHERE_RADIUS * (normal - [0.0, 0.0, 1.0])
+    rows[:, POSITION] = SPHERE_RADIUS * (normal - [0.0, 0.0, 1.0])
     rows[:, QUATERNION] = quaternion_product(lean, about(2, spin))
-    rows[:, 7:10] = np.cross(omega, SPHERE_RADIUS * normal)
-    rows[:, 10:13] = omega
+    rows[:, VELOCITY] = np.cross(omega, SPHERE_RADIUS * normal)
+    rows[:, ANGULAR_VELOCITY] = omega
     return rows
 
 
@@ -293,15 +298,15 @@ class _Guided(_SpatialBuilder):
     @staticmethod
     def _on_guide(position: np.ndarray, rate: np.ndarray) -> np.ndarray:
         rows, y = _rows(len(position)), position[:, 1]
-        rows[:, 0:2], rows[:, 2] = position, GUIDE_CURVATURE * y**2 / 2.0
-        rows[:, 7:9], rows[:, 9] = rate, GUIDE_CURVATURE * y * rate[:, 1]
+        rows[:, POSITION] = np.column_stack((position, GUIDE_CURVATURE * y**2 / 2.0))
+        rows[:, VELOCITY] = np.column_stack((rate, GUIDE_CURVATURE * y * rate[:, 1]))
         return rows
 
     def move(self, name: str, duration: float, target: tuple[float, float], push: float = 0.0) -> None:
         """Moves straight in the x-y plane, from rest to rest, and presses downwards with an extra force [N]."""
         t = self._times(duration)
         rows = self._on_guide(*quintic(self.position, np.zeros(2), np.array(target), np.zeros(2), t))
-        rows[:, WRENCH.start + 2] = -push * _envelope(t)
+        rows[:, FORCE][:, 2] = -push * _envelope(t)
         self.rows(name, "push" if push else "slide", rows)
         self.position = np.array(target)
 
@@ -346,8 +351,9 @@ def push_and_release_plan(
     angle = rate * (start_up * STEP_INTEGRAL(up) + np.maximum(t - start_up, 0.0))
     angle -= rate * (braking * STEP_INTEGRAL(down) + np.maximum(t - hold - _RELEASE_TIME - braking, 0.0))
     rows = _rows(len(t))
-    rows[:, 0:2] = CIRCLE_RADIUS * np.column_stack((np.cos(angle), np.sin(angle)))
-    rows[:, 7:9] = CIRCLE_RADIUS * angular_speed[:, None] * np.column_stack((-np.sin(angle), np.cos(angle)))
+    rows[:, POSITION][:, :2] = CIRCLE_RADIUS * np.column_stack((np.cos(angle), np.sin(angle)))
+    tangent = np.column_stack((-np.sin(angle), np.cos(angle)))
+    rows[:, VELOCITY][:, :2] = CIRCLE_RADIUS * angular_speed[:, None] * tangent
     rows[:, GRIP] = 1.0 - STEP(np.clip((t - hold) / _RELEASE_TIME, 0.0, 1.0))
     released = round(hold / period)
     plan.rows("push", "slide", rows[:released])

@@ -30,11 +30,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from haptic_devices.motions.planar import PhaseBuilder
-from haptic_devices.motions.spatial import GRIP, POSITION, QUATERNION, TWIST, WRENCH, SpatialPlan, of_period
+from haptic_devices.motions.spatial import (
+    COLUMN_COUNT,
+    FORCE,
+    GRIP,
+    POSITION,
+    QUATERNION_W,
+    VELOCITY,
+    SpatialPlan,
+    of_period,
+)
 from haptic_math.profiles import quintic
-
-FORCE = slice(WRENCH.start, WRENCH.start + 3)
-VELOCITY = slice(TWIST.start, TWIST.start + 3)
 
 #: normals and positions of the walls
 X, Y, PLANE = np.eye(3)
@@ -62,8 +68,8 @@ class _WallPlanBuilder(PhaseBuilder):
         self.stay("start", 0.3)
 
     def _rows(self, count: int) -> np.ndarray:
-        rows = np.zeros((count, GRIP + 1))
-        rows[:, POSITION], rows[:, QUATERNION.stop - 1], rows[:, GRIP] = self._position, 1.0, 1.0
+        rows = np.zeros((count, COLUMN_COUNT))
+        rows[:, POSITION], rows[:, QUATERNION_W], rows[:, GRIP] = self._position, 1.0, 1.0
         return rows
 
     def stay(self, name: str, duration: float) -> None:

@@ -29,5 +29,5 @@ def apparent_inertia(device: Tau, pose: np.ndarray, twist: np.ndarray, grip: flo
     M = d.mass_matrix + 0.5 * period * (G.T * slope) @ G
     if hand is not None:
         damping = np.repeat([hand.parameters.damping, hand.parameters.rotational_damping], 3)
-        M = M + grip * np.diag(hand.inertia + 0.5 * period * damping)
+        M = M + grip * np.diag(hand.arrays.inertia + 0.5 * period * damping)
     return np.linalg.inv(np.linalg.inv(M)[:3, :3])

@@ -17,10 +17,10 @@ from haptic_core.parameters import parse_entries
 from haptic_devices.components import encoder
 from haptic_devices.device import DeviceError, Joint, Reading, Truth, load_parameters
 from haptic_devices.hands.operator import HandHeldDevice
-from haptic_devices.hands.spatial_hand import SpatialHand
-from haptic_devices.motions.spatial import GRIP, SpatialPlan
+from haptic_devices.hands.spatial_hand import RELEASED, SpatialHand
+from haptic_devices.motions.spatial import POSE, SpatialPlan
 from haptic_devices.tau.parameters import DEFAULT_FILE, TauDriverParameters
-from haptic_devices.tau.simulation import observe, pass_period
+from haptic_devices.tau.simulation import EndStops, MeasuredPose, observe, pass_period
 from tau_wall_control import TauDevice, TauError
 from tau_wall_control.device import kernels
 from tau_wall_control.device.parameters import load_parameters as load_mechanism
@@ -61,21 +61,11 @@ class Tau(HandHeldDevice):
             for name in JOINT_NAMES
         )
         self.workspace = ((-p.workspace,) * 3, (p.workspace,) * 3)
-        released = np.zeros((1, GRIP + 1))
-        released[0, 6] = 1.0
-        self._table: np.ndarray = hand.table if hand else released
-        self._tremor: np.ndarray = hand.tremor if hand else np.zeros((0, 13))
-        self._impedance: np.ndarray = hand.impedance if hand else np.zeros(4)
-        self._inertia: np.ndarray = hand.inertia if hand else np.zeros(6)
-        self._stops = np.array(
-            [
-                *(p.range_translation, p.stop_stiffness, p.stop_damping),
-                *(p.range_rotation, p.stop_rotational_stiffness, p.stop_rotational_damping),
-            ]
-        )
+        self._set_hand(hand.arrays if hand else RELEASED)
+        translation = p.range_translation, p.stop_stiffness, p.stop_damping
+        self._stops = EndStops(*translation, p.range_rotation, p.stop_rotational_stiffness, p.stop_rotational_damping)
         self._reading, self._truth = Reading(6), Truth(6)
-        self._jacobian, self._state = np.zeros((6, 6)), np.zeros(13)
-        self._p, self._R = np.zeros(3), np.eye(3)
+        self._state, self._measured = np.zeros(13), MeasuredPose(np.zeros(3), np.eye(3), np.zeros((6, 6)))
 
     @classmethod
     def from_file(cls, path: Path | None = None, hand: SpatialHand | None = None, overrides: Sequence[str] = ()) -> Tau:
@@ -106,15 +96,19 @@ class Tau(HandHeldDevice):
     def _fastest(self) -> float:
         """Computes the fastest rate [1/s] at home of friction, hand and end stops on the apparent inertia."""
         d = self.mechanism.dynamics(np.zeros(3))
-        friction, K, B = self.mechanism.parameters.friction, self._impedance, self._stops
+        friction, stops = self.mechanism.parameters.friction, self._stops
+        stiffness, damping, rotational_stiffness, rotational_damping = self._hand.impedance
         slope = friction.viscous_actuated + friction.coulomb_actuated / friction.coulomb_smoothing_speed
-        free, held = np.linalg.inv(d.mass_matrix), np.linalg.inv(d.mass_matrix + np.diag(self._inertia))
-        pairs = [(free, np.zeros(6), np.repeat(B[[2, 5]], 3)), (free, np.repeat(B[[1, 4]], 3), np.zeros(6))]
-        pairs.append((held, np.repeat(K[[0, 2]], 3), np.repeat(K[[1, 3]], 3)))
+        free, held = np.linalg.inv(d.mass_matrix), np.linalg.inv(d.mass_matrix + np.diag(self._hand.inertia))
+        pairs = [
+            (free, np.zeros(6), np.repeat([stops.damping, stops.rotational_damping], 3)),
+            (free, np.repeat([stops.stiffness, stops.rotational_stiffness], 3), np.zeros(6)),
+            (held, np.repeat([stiffness, rotational_stiffness], 3), np.repeat([damping, rotational_damping], 3)),
+        ]
         rates = [float(np.linalg.eigvals(free @ d.actuated_map.T @ d.actuated_map).real.max()) * slope]
-        for inverse, stiffness, damping in pairs:
-            rates.append(float(np.linalg.eigvals(inverse @ np.diag(damping)).real.max()))
-            rates.append(math.sqrt(float(np.linalg.eigvals(inverse @ np.diag(stiffness)).real.max())))
+        for inverse, springs, dampers in pairs:
+            rates.append(float(np.linalg.eigvals(inverse @ np.diag(dampers)).real.max()))
+            rates.append(math.sqrt(float(np.linalg.eigvals(inverse @ np.diag(springs)).real.max())))
         return max(rates)
 
     def configure(self, period: float) -> None:
@@ -130,6 +124,8 @@ class Tau(HandHeldDevice):
             )
         resolution = self.mechanism.parameters.encoders.joint_resolution
         self._encoders = encoder.constants(resolution=resolution, cutoff=p.velocity_cutoff, period=period)
+        self._mechanism_tuple, self._measured_tuple = tuple(self.mechanism.arrays), tuple(self._measured)
+        self._constants = self.mechanism.peak_torque, np.array(self._stops), self._encoders
         self.activate()
         self.write(np.zeros(6))  # compiles the integration, or loads it from the cache
         self.activate()
@@ -139,18 +135,17 @@ class Tau(HandHeldDevice):
         self._follow_plan()
         truth, reading, state = self._truth, self._reading, self._state
         state[:] = 0.0
-        state[0:7] = self._table[0, 0:7]
-        self._p[:], self._R[:] = state[:3], rotation_from_quaternion(state[3:7])
+        state[:7] = self._hand.table[0, POSE]
+        measured = self._measured
+        measured.position[:], measured.rotation[:] = state[:3], rotation_from_quaternion(state[3:7])
         for array in (truth.values, reading.values):
             array[:] = 0.0
-        truth.operator_target[:] = state[0:7]
+        truth.operator_target[:] = state[:7]
         self._period_number = 0
         self._powered = True
         try:
-            code = observe(
-                *self._arrays(), state, truth.values, reading.values, *self._measured(), self._encoders, True
-            )
-            self._check(code)
+            mechanism = self.mechanism.arrays
+            self._check(observe(mechanism, state, truth.views, reading.views, measured, self._encoders, True))
         except TauError as error:
             raise ValueError(f"the hand's plan starts out of reach: {error}") from None
 
@@ -164,17 +159,10 @@ class Tau(HandHeldDevice):
             (self._state, other._state),
             (self._truth.values, other._truth.values),
             (self._reading.values, other._reading.values),
-            *zip(self._measured(), other._measured(), strict=True),
+            *zip(self._measured, other._measured, strict=True),
         ):
             mine[:] = its
         self._period_number, self._powered = other._period_number, other._powered
-
-    def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        chains, base, _ = self.mechanism.arrays
-        return chains, base
-
-    def _measured(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self._p, self._R, self._jacobian
 
     def _check(self, code: int) -> None:
         if code != kernels.OK:
@@ -189,22 +177,17 @@ class Tau(HandHeldDevice):
         Raises:
             DeviceError: the tool has left the workspace, which only happens if an end stop is too soft.
         """
-        self._lead(self._encoders[2])
-        truth, peak = self._truth, self.mechanism.peak_torque
-        # takes half the time of np.clip
-        truth.effort[:] = np.minimum(np.maximum(effort, -peak), peak) if self._powered else 0.0
+        self._lead(self._encoders[encoder.PERIOD])
+        truth = self._truth
+        truth.effort[:] = effort if self._powered else 0.0
         code = pass_period(
-            *self.mechanism.arrays,
+            self._mechanism_tuple,
             self._state,
             truth.values,
             self._reading.values,
-            *self._measured(),
-            self._table,
-            self._tremor,
-            self._impedance,
-            self._inertia,
-            self._stops,
-            self._encoders,
+            self._measured_tuple,
+            self._hand_tuple,
+            *self._constants,
             self._period_number,
             self._substeps,
         )
@@ -215,7 +198,7 @@ class Tau(HandHeldDevice):
         self._period_number += 1
 
     def jacobian(self) -> np.ndarray:
-        return self._jacobian
+        return self._measured.jacobian
 
     def safe_stop(self) -> None:
         self._powered = False
@@ -235,8 +218,8 @@ class Tau(HandHeldDevice):
 
         The platform's joints are x, y, z and the angles c, b, a of R = Rz(c) Ry(b) Rx(a).
         """
-        chains, base = self._arrays()
-        p, R, V = self._p, self._R, self._reading.tool_twist
+        chains, base, _ = self.mechanism.arrays
+        (p, R, _), V = self._measured, self._reading.tool_twist
         q, H, both = np.empty((3, 3)), np.empty((3, 3, 6)), np.empty((2, 9))
         both[0] = self._passive_positions(p, R, q)
         kernels.chain_maps(chains, base, R, q, H)
@@ -250,6 +233,6 @@ class Tau(HandHeldDevice):
 
     def _passive_positions(self, p: np.ndarray, R: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Computes elbow angles and platform joints (9,) of a pose; writes the angles of the chains (3, 3) to q."""
-        kernels.chain_angles(*self._arrays(), p, R, q)
+        kernels.chain_angles(*self.mechanism.arrays[:2], p, R, q)
         b = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
         return np.array([*q[:, 2], *p, math.atan2(R[1, 0], R[0, 0]), b, math.atan2(R[2, 1], R[2, 2])])

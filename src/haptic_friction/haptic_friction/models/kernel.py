@@ -28,7 +28,8 @@ import numpy as np
 from numba import njit
 from numba.cpython.unsafe.tuple import tuple_setitem
 
-from haptic_friction.vectors import Vector, axpy, borrowed, difference, load, scaled, store
+from haptic_friction.vectors import Vector, axpy, difference, load, scaled, store
+from haptic_math.borrowed_arrays import borrowed
 
 
 @njit(inline="always", error_model="numpy")
