@@ -154,14 +154,15 @@ def add_blocks(tree_v: np.ndarray, blocks: np.ndarray, out: np.ndarray) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_contact_blocks(tree_v: np.ndarray, trees: np.ndarray, blocks: np.ndarray, sign: float, out: np.ndarray) -> None:
-    """Adds sign times the blocks (m, 2d, 2d) of contacts between trees (m, 2) to a matrix (nv, nv)."""
-    d = blocks.shape[1] // 2
+    """Adds sign times blocks (m, s d, s d) of contacts or rows between s trees each (m, s) to a matrix (nv, nv)."""
+    slots = trees.shape[1]
+    d = blocks.shape[1] // slots
     for k in range(blocks.shape[0]):
-        for one in range(2):
+        for one in range(slots):
             if trees[k, one] < 0:
                 continue
             i = tree_v[trees[k, one]]
-            for two in range(2):
+            for two in range(slots):
                 if trees[k, two] < 0:
                     continue
                 j = tree_v[trees[k, two]]

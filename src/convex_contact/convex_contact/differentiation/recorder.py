@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from convex_contact.differentiation import step_derivatives
+from convex_contact.differentiation.body_joint_derivatives import RowMotion, differentiate_body_rows
 from convex_contact.differentiation.geometry_derivatives import differentiate
 from convex_contact.differentiation.joint_derivatives import add_joint_rows, needs_mass
 from convex_contact.differentiation.records import StepMotion, StepSetting, new_derivatives
@@ -18,7 +19,7 @@ from convex_contact.problem import contact_kernels
 from convex_contact.problem.contact_kernels import ContactLaw, Regularisation
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.simulator import Simulator
-from convex_contact.solver.workspace import outputs
+from convex_contact.solver.workspace import inputs, outputs
 
 if TYPE_CHECKING:
     from convex_contact.differentiation.rollouts import Rollout
@@ -68,7 +69,8 @@ class Recorder:
         link_hessian = np.zeros((len(a.link_jacobian), 6, width, width))
         mass_hessian = np.zeros((nt, width, width, width) if self._with_w else (0, width, width, width))
         joints = simulator._joint_rows
-        with_mass = self._with_w or needs_mass(joints)
+        count = simulator._body_rows.count if simulator._body_rows.record is not None else 0
+        with_mass = self._with_w or needs_mass(joints) or count > 0
         trees = {}
         mass_by_q: dict[int, np.ndarray] = {}
         for t, ancestry in zip(self._trees, self._ancestry, strict=True):
@@ -85,10 +87,17 @@ class Recorder:
         H = a.A.copy()
         near_rigid = add_joint_rows(joints, time, r.period, velocity, a.tree_v, a.A, H, R_q, mass_by_q)
         contacts, blocks = self._contacts(poses, start, velocity, link_hessian, mass_hessian)
+        coupled = [[(contacts.tree, block)] for block in blocks]  # by q, v0, v
+        between = []
+        if count:
+            motion = RowMotion(a, poses, velocity, time, r.period, link_hessian, mass_by_q)
+            numbers = inputs(simulator._workspace).rows.parameters[:count].copy()
+            between = differentiate_body_rows(simulator._body_rows, numbers, motion)
+            coupled[0] += [(rows.tree, rows.R_q) for rows in between]
+            coupled[2] += [(rows.tree, rows.H) for rows in between]
         matrices: list[Any] = []
-        tree_of = contacts.tree
-        for own, contact in ((R_q, blocks[0]), (R_v, blocks[1]), (H, blocks[2]), (E, None), (K, None)):
-            matrices.append(assemble(a.tree_v, own, tree_of, contact, nv))
+        for own, others in zip((R_q, R_v, H, E, K), (*coupled, [], []), strict=True):
+            matrices.append(assemble(a.tree_v, own, others, nv))
         r._tape.append(
             StepTape(
                 R_q=matrices[0],
@@ -107,6 +116,7 @@ class Recorder:
                     if not np.array_equal(poses[body, :9], first.ravel())
                 },
                 near_rigid=near_rigid,
+                body_rows=[rows.tape for rows in between],
             )
         )
 

@@ -34,6 +34,7 @@ from convex_contact.model.arrays import WorldArrays
 from convex_contact.model.bodies import FREE
 from convex_contact.model.world import World
 from convex_contact.problem import checks
+from convex_contact.simulation.body_joint_rows import COMPILED
 from convex_contact.simulation.simulator import Simulator
 
 
@@ -178,15 +179,17 @@ class Rollout(RolloutParameters):
                     old = c.previous >= 0
                     past[old] = memory[c.previous[old]]
                     impulse += c.past @ past
-                generalised = c.J.transpose(0, 2, 1) @ impulse + c.R_fixed @ self._fixed(step, d)
+                generalised = c.J.transpose(0, 2, 1) @ impulse + c.R_fixed @ self._fixed(step, c.fixed, d)
                 np.add.at(side, c.columns.ravel(), -generalised.reshape(-1, n))
+            for rows in step.body_rows:
+                rows.add_change(self._fixed(step, rows.body, d), changed, side)
             new = step.solve(-side)
             if self._elastoplastic:
                 memory = np.zeros((0, 6, n))
                 if len(c):
                     memory = (
                         c.memory_q @ q[c.columns] + c.memory_v @ v[c.columns] + c.memory_end @ new[c.columns]
-                        + c.memory_past @ past + c.memory_theta @ theta + c.memory_fixed @ self._fixed(step, d)
+                        + c.memory_past @ past + c.memory_theta @ theta + c.memory_fixed @ self._fixed(step, c.fixed, d)
                     )  # fmt: skip
             out[i + 1, :nv] = step.E @ q + step.K @ new
             out[i + 1, nv:] = new
@@ -221,7 +224,7 @@ class Rollout(RolloutParameters):
 
     def _mass_change(self, step: StepTape, d: Changes) -> np.ndarray | None:
         """Returns the change of A along the directions (nt, d, d, n); None if no impulse depends on it."""
-        if not (step.contacts.by_mass.size or step.near_rigid) or not (d.any_mass or d.any_inertia or d.any_link):
+        if not step.with_mass or not (d.any_mass or d.any_inertia or d.any_link):
             return None
         out = np.zeros((self._nt, self._width, self._width, d.q.shape[1]))
         for i in range(3):
@@ -240,13 +243,21 @@ class Rollout(RolloutParameters):
         out[:, :4], out[:, 4:] = d.surface[c.pair], d.tangential
         return out
 
-    def _fixed(self, step: StepTape, d: Changes) -> np.ndarray:
-        """Returns the tangents of the contacts' bodies that no tree moves (m, 6, n)."""
-        out = d.fixed[step.contacts.fixed]
+    def _fixed(self, step: StepTape, fixed: np.ndarray, d: Changes) -> np.ndarray:
+        """Returns the tangents (..., 6, n) of bodies that no tree moves, by their numbers (...)."""
+        out = d.fixed[fixed]
         for body, rotation in step.prescribed_rotation.items():
-            which = step.contacts.fixed == body
+            which = fixed == body
             out[which, 3:] = rotation @ out[which, 3:]
         return out
+
+    @staticmethod
+    def _add_fixed(step: StepTape, fixed: np.ndarray, gradient: np.ndarray, g: Changes) -> None:
+        """Adds the gradient (..., 6) by the tangents of bodies, the transpose of :meth:`_fixed`."""
+        for body, rotation in step.prescribed_rotation.items():
+            which = fixed == body
+            gradient[which, 3:] = gradient[which, 3:] @ rotation
+        np.add.at(g.fixed, fixed, gradient)
 
     def _free_columns(self) -> tuple[np.ndarray, np.ndarray]:
         """Returns the columns of linear and of angular velocity of the free bodies (nf, 3)."""
@@ -291,8 +302,7 @@ class Rollout(RolloutParameters):
             adjoint = step.solve(v)
             q -= step.R_q.T @ adjoint
             v = -(step.R_v.T @ adjoint)
-            with_mass = bool(c.by_mass.size or step.near_rigid)
-            mass = np.zeros((self._nt if with_mass else 0, self._width, self._width))
+            mass = np.zeros((self._nt if step.with_mass else 0, self._width, self._width))
             earlier = np.zeros((len(self._tape[i - 1].contacts) if i else 0, 6))
             if len(c):
                 at = adjoint[c.columns]
@@ -312,10 +322,9 @@ class Rollout(RolloutParameters):
                     np.add.at(earlier, c.previous[old], past[old])
                 np.add.at(g.surface, c.pair, theta[:, :4])
                 g.tangential += theta[:, 4:].sum(axis=0)
-                for body, rotation in step.prescribed_rotation.items():
-                    which = c.fixed == body
-                    fixed[which, 3:] = fixed[which, 3:] @ rotation
-                np.add.at(g.fixed, c.fixed, fixed)
+                self._add_fixed(step, c.fixed, fixed, g)
+            for rows in step.body_rows:
+                self._add_fixed(step, rows.body, rows.add_gradient(adjoint, mass), g)
             memory = earlier
             g.actuation[i] = dt * adjoint
             self._add_body_gradients(step, adjoint, mass, g)
@@ -351,6 +360,12 @@ class Rollout(RolloutParameters):
                 g.links[t] += np.einsum("ab,abp->p", mass[t, : len(own), : len(own)], tree.mass)
 
 
+def _without_derivatives(simulator: Simulator) -> list[object]:
+    """Returns the controllers and constraints whose rows Python makes."""
+    started = zip(simulator.world.controllers, simulator._controllers, strict=True)
+    return [each for each, made in started if not isinstance(made, COMPILED)] + list(simulator.constraints)
+
+
 def rollout(
     simulator: Simulator,
     steps: int,
@@ -370,8 +385,9 @@ def rollout(
             The derivatives treat these as constants.
 
     Raises:
-        ValueError: a shape or number is wrong, the simulator has constraints without derivatives (joint laws, joint
-            limits and couplings have derivatives, others have none), or its world has compliant bodies.
+        ValueError: a shape or number is wrong, the simulator has constraints without derivatives (joints between
+            bodies, gears, welds, motors, joint laws, joint limits and couplings have derivatives, others have none), or
+            its world has compliant bodies.
         ConvergenceError: a step failed.
 
     Examples:
@@ -386,8 +402,12 @@ def rollout(
         raise ValueError(f"steps: expected a whole number, not negative, got {steps!r}")
     if simulator.control is not None:
         raise ValueError("simulator: expected one with a period, got one with an accuracy")
-    if simulator.constraints or simulator.world.controllers:
-        raise ValueError("constraints: expected joint laws and joint limits alone; others have no derivatives here")
+    unknown = _without_derivatives(simulator)
+    if unknown:
+        raise ValueError(
+            "constraints: expected joints and their laws, limits, motors, gears and welds alone, got "
+            f"{type(unknown[0]).__name__}; its rows have no derivatives here"
+        )
     if simulator.dynamics.has_compliant_bodies:
         raise ValueError("simulator: expected no compliant bodies; contact surfaces have no derivatives here")
     d = simulator.dynamics

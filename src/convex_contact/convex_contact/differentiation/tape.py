@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,36 @@ class ContactTape:
 
 
 @dataclass
+class BodyRowTape:
+    """Derivatives of m rows of joints between S bodies each, with a slot of d velocities per tree.
+
+    By the mass matrices w = J A^-1 J^T changes by -sum_S U : dA, and the residual by -slope dw.
+    """
+
+    tree: np.ndarray  # -1 if none (m, S)
+    columns: np.ndarray  # velocities of the slots (m, S d); 0, with zeros, for none
+    body: np.ndarray  # those that no tree moves, others 0 (m, S)
+    R_fixed: np.ndarray  # residual by the tangents of these bodies (m, S d, S, 6)
+    slope: np.ndarray  # (m, S d)
+    U: np.ndarray  # (m, S, d, d)
+
+    def add_change(self, fixed: np.ndarray, changed: np.ndarray | None, side: np.ndarray) -> None:
+        """Adds the derivative of the residual (nv, n) by tangents of `body` (m, S, 6, n) and by A (nt, d, d, n)."""
+        out = np.einsum("misx,msxn->min", self.R_fixed, fixed)
+        if changed is not None:
+            by_w = np.einsum("msab,msabn->mn", self.U, changed[self.tree])
+            out += self.slope[:, :, None] * by_w[:, None]
+        np.add.at(side, self.columns, out)
+
+    def add_gradient(self, adjoint: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Adds the gradient by A to `mass` (nt, d, d); returns the gradient by tangents of `body` (m, S, 6)."""
+        at = adjoint[self.columns]
+        by_w = (at * self.slope).sum(axis=1)
+        np.add.at(mass, np.maximum(self.tree, 0), -by_w[:, None, None, None] * self.U)
+        return -np.einsum("misx,mi->msx", self.R_fixed, at)
+
+
+@dataclass
 class StepTape:
     """Derivatives of one step: matrices (nv, nv), dense or sparse, and data for derivatives by parameters."""
 
@@ -61,6 +91,12 @@ class StepTape:
     trees: dict[int, TreeTape] = field(default_factory=dict)
     prescribed_rotation: dict[int, np.ndarray] = field(default_factory=dict)  # by body, since the start
     near_rigid: list[NearRigidRow] = field(default_factory=list)
+    body_rows: list[BodyRowTape] = field(default_factory=list)
+
+    @property
+    def with_mass(self) -> bool:
+        """Whether an impulse depends on the mass matrices."""
+        return bool(self.contacts.by_mass.size or self.near_rigid or self.body_rows)
 
 
 @dataclass
@@ -122,14 +158,21 @@ class Changes:
 
 
 def assemble(
-    tree_v: np.ndarray, blocks: np.ndarray, trees: np.ndarray, contact_blocks: np.ndarray | None, nv: int
+    tree_v: np.ndarray, blocks: np.ndarray, couplings: Sequence[tuple[np.ndarray, np.ndarray]], nv: int
 ) -> Any:
-    """Assembles a matrix (nv, nv), dense or sparse, from the blocks of its trees and contacts."""
+    """Assembles a matrix (nv, nv), dense or sparse.
+
+    Args:
+        tree_v: first velocity of each tree (nt + 1,).
+        blocks: of the trees (nt, d, d).
+        couplings: of contacts or rows the trees (m, s), -1: none, and the blocks (m, s d, s d).
+        nv: number of velocities.
+    """
     if nv <= DENSE:
         out = np.zeros((nv, nv))
         step_derivatives.add_blocks(tree_v, blocks, out)
-        if contact_blocks is not None:
-            step_derivatives.add_contact_blocks(tree_v, trees, contact_blocks, 1.0, out)
+        for trees, coupled in couplings:
+            step_derivatives.add_contact_blocks(tree_v, trees, coupled, 1.0, out)
         return out
     width = blocks.shape[1]
     sizes = np.diff(tree_v)
@@ -138,11 +181,13 @@ def assemble(
     values, first, second = [blocks.ravel()], [], []
     first.append(np.repeat(index, width, axis=1).ravel())
     second.append(np.tile(index, (1, width)).ravel())
-    if contact_blocks is not None and len(contact_blocks):
-        both = np.where((trees >= 0)[:, :, None], index[trees], -1).reshape(len(trees), -1)
-        values.append(contact_blocks.ravel())
-        first.append(np.repeat(both, 2 * width, axis=1).ravel())
-        second.append(np.tile(both, (1, 2 * width)).ravel())
+    for trees, coupled in couplings:
+        if not len(trees):
+            continue
+        every = np.where((trees >= 0)[:, :, None], index[trees], -1).reshape(len(trees), -1)
+        values.append(coupled.ravel())
+        first.append(np.repeat(every, every.shape[1], axis=1).ravel())
+        second.append(np.tile(every, (1, every.shape[1])).ravel())
     x, i, j = np.concatenate(values), np.concatenate(first), np.concatenate(second)
     kept = (i >= 0) & (j >= 0)
     return scipy.sparse.csc_array(scipy.sparse.coo_array((x[kept], (i[kept], j[kept])), shape=(nv, nv)))

@@ -222,6 +222,10 @@ BODY_ROW_TABLE = (
     Field("rotation", "(nj, 9)", "-", "rotation of b from `relative`, world, row by row"),
     Field("lever", "(nj, 2, 3)", "m", "from the origins of a and b to the point whose relative twist rows take, world"),
     Field("scratch", "(13,)", "-", "a rotation row by row and its quaternion, while its rotation vector is found"),
+    Field(
+        "source", "(mr, 2)", "-", "of each row of the step: item, and the row of the motor whose speed it limits or -1"
+    ),
+    Field("direction", "(mr, 2, 3)", "-", "u and n of each row of the step, world; of a gear of its second hinge"),
     Field("room", "(2,)", "-", "largest numbers of rows and of entries of their Jacobians in a step"),
     Field("count", "(3,)", "-", "rows in the last step; status of `body_row_kernels`, and the item that failed"),
 )

@@ -199,11 +199,12 @@ def _write_controller(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def _write_speed_limits(out: TermInputs, row: int, limit: float, period: float, m: int) -> int:
+def _write_speed_limits(rows: BodyRowRecord, out: TermInputs, row: int, limit: float, period: float, m: int) -> int:
     """Writes both sides of the velocity limit of a controller in `row`, and its bounds; returns the number of rows."""
     if not limit < np.inf:
         return m
     first, end, p = out.start[row], out.start[row + 1], out.parameters
+    source, direction = rows.source, rows.direction
     for side in range(2):
         sign = 1.0 - 2.0 * side
         bias = p[row, ROW_BIAS]
@@ -214,6 +215,9 @@ def _write_speed_limits(out: TermInputs, row: int, limit: float, period: float, 
         for k in range(end - first):
             out.J[at + k] = -sign * out.J[first + k]
         out.start[m + 1] = at + end - first
+        source[m, 0], source[m, 1] = source[row, 0], row
+        for k in range(3):
+            direction[m, 0, k], direction[m, 1, k] = -sign * direction[row, 0, k], -sign * direction[row, 1, k]
         m += 1
     return m
 
@@ -243,7 +247,7 @@ def _write_motor(
         period, position, x[KP], x[KD], x[TARGET], x[TARGET_VELOCITY], x[FEEDFORWARD], x[EFFORT_LIMIT]
     )
     end = _write_controller(w, rows, i, j, out, m, u, n, numbers)
-    return end if end == m else _write_speed_limits(out, m, x[VELOCITY_LIMIT], period, end)
+    return end if end == m else _write_speed_limits(rows, out, m, x[VELOCITY_LIMIT], period, end)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -260,7 +264,7 @@ def _write_ball_motor(
         m = _write_controller(w, rows, i, j, out, m, none, own_axis(w, rows, j, k), numbers)
     end = m
     for row in range(first, end):
-        m = _write_speed_limits(out, row, x[BALL_VELOCITY_LIMIT], period, m)
+        m = _write_speed_limits(rows, out, row, x[BALL_VELOCITY_LIMIT], period, m)
     return m
 
 

@@ -139,8 +139,9 @@ def own_axis(w: WorldRecord, rows: BodyRowRecord, j: int, k: int) -> Triple:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def begin_row(w: WorldRecord, rows: BodyRowRecord, i: int, out: TermInputs, m: int) -> None:
-    """Sets the entries of row m of item i to zero, for all trees of the item."""
-    at, tree_v, trees = out.start[m], w.tree_v, rows.tree
+    """Sets the entries of row m of item i to zero, for all trees of the item, and notes the item."""
+    at, tree_v, trees, source = out.start[m], w.tree_v, rows.tree, rows.source
+    source[m, 0], source[m, 1] = i, -1
     for s in range(TREES):
         t = trees[i, s]
         if t < 0:
@@ -199,7 +200,9 @@ def add_velocity(
     """Adds u . T_linear + n . T_angular of joint j to row m of item i; returns the part that no tree moves."""
     u0, u1, u2 = u
     n0, n1, n2 = n
-    lever = rows.lever
+    lever, direction = rows.lever, rows.direction
+    for k in range(3):
+        direction[m, 0, k], direction[m, 1, k] = u[k], n[k]
     x, y, z = lever[j, 1, 0], lever[j, 1, 1], lever[j, 1, 2]
     moment = n0 + y * u2 - z * u1, n1 + z * u0 - x * u2, n2 + x * u1 - y * u0
     bias = _add_body(w, rows, i, out, m, rows.body[j, 1], u, moment)

@@ -147,6 +147,8 @@ class BodyRowLists:
             rotation=np.zeros((joints, 9)),
             lever=np.zeros((joints, 2, 3)),
             scratch=np.zeros(13),
+            source=np.full((room[0], 2), -1, dtype=np.int64),
+            direction=np.zeros((room[0], 2, 3)),
             room=room,
             count=np.zeros(3, dtype=np.int64),
         )

@@ -88,17 +88,26 @@ class BodyRows:
         """
         if not len(self.arrays.item):
             return NO_ROWS
-        motors, chosen = self.arrays.motor, self._chosen
-        if self._timed:
-            motors = motors.copy()
-            for number, name in self._timed:
-                law = self._motors[number].law
-                motors[number, law.PLACES[name]] = law.at(name, d.time)
-        m = write_body_rows(d.arrays.record, self.record, motors, d.period, chosen)
+        chosen = self._chosen
+        m = write_body_rows(d.arrays.record, self.record, self.motors(d.time), d.period, chosen)
         if self.arrays.count[STATUS]:
             raise self.error()
         return TermInputs(chosen.a[:m], chosen.b[:m], chosen.start[: m + 1], chosen.J[: chosen.start[m]],
                           chosen.parameters[:m])  # fmt: skip
+
+    def motors(self, time: float) -> np.ndarray:
+        """Returns the numbers of the motors (nm, 14) at a time [s], `motor` of the arrays without functions of time.
+
+        Raises:
+            ValueError: a function of time gave impossible numbers.
+        """
+        if not self._timed:
+            return self.arrays.motor
+        motors = self.arrays.motor.copy()
+        for number, name in self._timed:
+            law = self._motors[number].law
+            motors[number, law.PLACES[name]] = law.at(name, time)
+        return motors
 
     def error(self) -> ValueError:
         """Returns the error of rows that could not be made."""
