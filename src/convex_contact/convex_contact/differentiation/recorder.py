@@ -88,13 +88,11 @@ class Recorder:
         near_rigid = add_joint_rows(joints, time, r.period, velocity, a.tree_v, a.A, H, R_q, mass_by_q)
         contacts, blocks = self._contacts(poses, start, velocity, link_hessian, mass_hessian)
         coupled = [[(contacts.tree, block)] for block in blocks]  # by q, v0, v
-        between = []
-        if count:
-            motion = RowMotion(a, poses, velocity, time, r.period, link_hessian, mass_by_q)
-            numbers = inputs(simulator._workspace).rows.parameters[:count].copy()
-            between = differentiate_body_rows(simulator._body_rows, numbers, motion)
-            coupled[0] += [(rows.tree, rows.R_q) for rows in between]
-            coupled[2] += [(rows.tree, rows.H) for rows in between]
+        numbers = inputs(simulator._workspace).rows.parameters[:count].copy()
+        motion = RowMotion(a, poses, velocity, time, r.period, link_hessian, mass_by_q)
+        between = differentiate_body_rows(simulator._body_rows, numbers, motion) if count else []
+        coupled[0] += [(rows.tree, rows.R_q) for rows in between]
+        coupled[2] += [(rows.tree, rows.H) for rows in between]
         matrices: list[Any] = []
         for own, others in zip((R_q, R_v, H, E, K), (*coupled, [], []), strict=True):
             matrices.append(assemble(a.tree_v, own, others, nv))
@@ -110,15 +108,17 @@ class Recorder:
                 v0=start,
                 rotation=poses[a.tree_body[r._free], :9].reshape(-1, 3, 3),
                 trees=trees,
-                prescribed_rotation={
-                    body: poses[body, :9].reshape(3, 3) @ first.T
-                    for body, first in self._start_rotation.items()
-                    if not np.array_equal(poses[body, :9], first.ravel())
-                },
+                prescribed_rotation=self._rotations(poses),
                 near_rigid=near_rigid,
                 body_rows=[rows.tape for rows in between],
             )
         )
+
+    def _rotations(self, poses: np.ndarray) -> dict[int, np.ndarray]:
+        """Returns the rotations (3, 3) of the prescribed bodies since the start, of those that turned."""
+        first = self._start_rotation.items()
+        now = {body: poses[body, :9].reshape(3, 3) for body, _ in first}
+        return {body: now[body] @ R.T for body, R in first if not np.array_equal(now[body], R)}
 
     def _contacts(
         self,

@@ -360,10 +360,29 @@ class Rollout(RolloutParameters):
                 g.links[t] += np.einsum("ab,abp->p", mass[t, : len(own), : len(own)], tree.mass)
 
 
-def _without_derivatives(simulator: Simulator) -> list[object]:
-    """Returns the controllers and constraints whose rows Python makes."""
+def _check(simulator: Simulator) -> None:
+    """Refuses a simulator with steps that have no derivatives.
+
+    Raises:
+        ValueError: see :func:`rollout`.
+    """
+    if simulator.control is not None:
+        raise ValueError("simulator: expected one with a period, got one with an accuracy")
     started = zip(simulator.world.controllers, simulator._controllers, strict=True)
-    return [each for each, made in started if not isinstance(made, COMPILED)] + list(simulator.constraints)
+    by_python = [each for each, rows in started if not isinstance(rows, COMPILED)] + list(simulator.constraints)
+    if by_python:
+        raise ValueError(
+            "constraints: expected joints and their laws, limits, motors, gears and welds alone, got "
+            f"{type(by_python[0]).__name__}; its rows have no derivatives here"
+        )
+    if simulator.dynamics.has_compliant_bodies:
+        raise ValueError("simulator: expected no compliant bodies; contact surfaces have no derivatives here")
+    d = simulator.dynamics
+    if d.has_grooves or d.has_static_friction or d.has_torsional_friction:
+        raise ValueError(
+            "world: expected one coefficient of friction, got one that has a direction, falls with the slip speed, or "
+            "resists spin; such friction has no derivatives here"
+        )
 
 
 def rollout(
@@ -400,23 +419,8 @@ def rollout(
     """
     if not isinstance(steps, int) or steps < 0:
         raise ValueError(f"steps: expected a whole number, not negative, got {steps!r}")
-    if simulator.control is not None:
-        raise ValueError("simulator: expected one with a period, got one with an accuracy")
-    unknown = _without_derivatives(simulator)
-    if unknown:
-        raise ValueError(
-            "constraints: expected joints and their laws, limits, motors, gears and welds alone, got "
-            f"{type(unknown[0]).__name__}; its rows have no derivatives here"
-        )
-    if simulator.dynamics.has_compliant_bodies:
-        raise ValueError("simulator: expected no compliant bodies; contact surfaces have no derivatives here")
-    d = simulator.dynamics
-    if d.has_grooves or d.has_static_friction or d.has_torsional_friction:
-        raise ValueError(
-            "world: expected one coefficient of friction, got one that has a direction, falls with the slip speed, or "
-            "resists spin; such friction has no derivatives here"
-        )
-    r = Rollout(simulator)
+    _check(simulator)
+    r, d = Rollout(simulator), simulator.dynamics
     a = d.arrays
     forces = None if actuation is None else checks.array("actuation", actuation, (steps, d.nv))
     recorder = Recorder(r, simulator)
