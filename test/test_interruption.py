@@ -194,7 +194,7 @@ def test_dds_keeps_a_realtime_recorder_that_is_stopped_for_longer_than_its_usual
     time.sleep(26.0)  # 20 s, and the 3 s between two signs of life of a process
     known = observer.get_node_names()
     os.kill(recorder, signal.SIGCONT)
-    assert {"recorder", "device"} <= set(known)
+    assert {"recorder", "device"} <= set(known), run.text
     size = run.recorded_bytes()
     wait_until(lambda: run.recorded_bytes() > size + 150_000)
     run.process.send_signal(signal.SIGINT)
