@@ -14,7 +14,7 @@ from haptic_bags.bags import Bag
 from haptic_experiments.experiments.friction_impedance import joystick
 from haptic_experiments.experiments.friction_impedance.joystick import Identified, Rest, Run
 from haptic_experiments.kit import planar
-from haptic_experiments.kit.figures import Curve, Panel, panels
+from haptic_experiments.kit.figures import Curve, Panel, make_room, panels
 from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 from haptic_friction.factory import breakaway_force, kinetic_force
 from haptic_friction.reference.opposition import Sliding
@@ -197,7 +197,14 @@ def _figure(runs: dict[str, Run], numbers: dict[str, RunNumbers]) -> Figure:
         Panel("y (mm)", (), "x (mm)", title="path and force (Fig. 19)", extra=partial(_draw_path, run=first)),
         Panel("position (mm)", (), title="position and force (Fig. 20)", extra=partial(_draw_time, run=first)),
         [
-            Panel("position - e, less its mean (µm)", drift, title="drift in the last rest", note=note),
+            Panel(
+                "position - e, less its mean (µm)",
+                drift,
+                title="drift in the last rest",
+                note=note,
+                legend={"loc": "upper center", "ncols": 2},
+                extra=make_room,
+            ),
             Panel("force amplitude (N)", spectrum, "frequency (Hz)", log, title="force in the last rest", note=note),
         ],
         size=(12, 11),
