@@ -27,6 +27,7 @@ from convex_contact.model.bodies import ArticulatedTree
 from convex_contact.model.joints import JointCoupler, JointFriction, JointLaw
 from convex_contact.model.materials import Material
 from convex_contact.model.mesh_files import hull_of, read_meshes
+from convex_contact.model.names import unknown_name
 from convex_contact.model.shapes import Shape
 from convex_contact.model.urdf_document import UrdfDocument, UrdfJoint, UrdfMesh, read_urdf
 from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, Vector, WorldError, vector
@@ -106,7 +107,7 @@ def add_urdf(
     root = Pose.of(position, orientation, name)
     unknown = sorted(set(materials or {}) - document.shapes.keys())
     if unknown:
-        raise WorldError(f"{name}: materials: expected names of links of {file.name}, got {unknown[0]!r}")
+        raise unknown_name(f"{name}: materials", unknown[0], document.shapes, f"the links of {file.name}")
     shapes = _shapes(document, file, name, package_dirs)
     model, poses = _read(file, name, floating, document)
     model.gravity.linear = world.gravity
