@@ -29,6 +29,7 @@ from convex_contact.model.materials import Material
 from convex_contact.model.mesh_files import hull_of, read_meshes
 from convex_contact.model.names import unknown_name
 from convex_contact.model.shapes import Shape
+from convex_contact.model.tree_arrays import MAX_VELOCITIES
 from convex_contact.model.urdf_document import UrdfDocument, UrdfJoint, UrdfMesh, read_urdf
 from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, Vector, WorldError, vector
 from convex_contact.model.xml_document import XmlError
@@ -110,6 +111,10 @@ def add_urdf(
         raise unknown_name(f"{name}: materials", unknown[0], document.shapes, f"the links of {file.name}")
     shapes = _shapes(document, file, name, package_dirs)
     model, poses = _read(file, name, floating, document)
+    if model.nv > MAX_VELOCITIES:
+        raise WorldError(
+            f"{name}: {file.name}: expected joints with {MAX_VELOCITIES} velocities at the most, got {model.nv}"
+        )
     model.gravity.linear = world.gravity
     welded = pin.SE3.Identity() if floating else root.se3
     for joint in range(1, model.njoints):
