@@ -174,6 +174,13 @@ def test_what_cannot_be_is_refused(page: Page, simulator: Simulator, tmp_path: P
     page.save(tmp_path / "fall.viser")  # the recording is still there
     with pytest.raises(ValueError, match=r"^speed: expected a positive number"):
         page.run(1.0, speed=0.0)
+    with pytest.raises(ValueError, match=r"^speed: expected a positive number, got 'fast'$"):
+        page.run(1.0, speed="fast")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^simulator: expected a Simulator, got World\(4 bodies: "):
+        show(simulator.world)  # type: ignore[arg-type]
+    for port in (70000, -1, "x"):
+        with pytest.raises(ValueError, match=f"^port: expected a whole number from 0 to 65535, got {port!r}$"):
+            show(simulator, port=port)
     with pytest.raises(ValueError, match=r"^force_length: "):
         show(simulator, port=0, force_length=-1.0)
     with socket.socket() as taken:
@@ -184,4 +191,5 @@ def test_what_cannot_be_is_refused(page: Page, simulator: Simulator, tmp_path: P
 
 
 def test_a_notebook_shows_the_page(page: Page) -> None:
+    assert repr(page) == f"Page({page.address}: {page.simulator!r})"
     assert f'src="{page.address}"' in page._repr_html_() and page.address.startswith("http://127.0.0.1:")

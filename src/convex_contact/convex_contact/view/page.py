@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from io import StringIO
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +202,10 @@ class Page:
         force_length: float | None = None,
         verbose: bool = True,
     ) -> None:
+        if not isinstance(simulator, Simulator):
+            raise ValueError(f"simulator: expected a Simulator, got {simulator!r}")
+        if type(port) is not int or not 0 <= port < 2**16:
+            raise ValueError(f"port: expected a whole number from 0 to {2**16 - 1}, got {port!r}")
         self.simulator = simulator
         if force_length is None:
             force_length = _REACH * self._size() / _weight(simulator)
@@ -318,8 +323,8 @@ class Page:
             ValueError: the duration is negative, or the speed not positive.
         """
         duration = math.inf if duration is None else checks.number("duration", duration, minimum=0.0)
-        if speed is not None and not speed > 0.0:
-            raise ValueError(f"speed: expected a positive number, got {speed}")
+        if speed is not None and not (isinstance(speed, Real) and speed > 0.0):
+            raise ValueError(f"speed: expected a positive number, got {speed!r}")
         left, began = duration, (time.monotonic(), self.simulator.time)
         clock = time.monotonic()
         self._set_running(True)
@@ -397,6 +402,9 @@ class Page:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.address}{', closed' if self._closed else ''}: {self.simulator!r})"
 
     def _repr_html_(self) -> str:
         """Returns the page as the output of a notebook's cell."""
