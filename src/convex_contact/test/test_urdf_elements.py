@@ -363,6 +363,14 @@ def test_what_is_not_simulated_is_listed_in_one_warning(tmp_path: Path, inside: 
     assert warned(path) == [f"r: robot.urdf: {message}"]
 
 
+def test_a_warning_names_the_line_that_loads_the_file(tmp_path: Path) -> None:
+    path = robot(tmp_path, link("base"), link("a"), joint("j", "revolute", "a", inside=f"{LIMIT}<a_spring/>"))
+    for load in (World.load, lambda path: World().add_urdf("r", path)):
+        with pytest.warns(UrdfWarning) as caught:
+            load(path)
+        assert [warning.filename for warning in caught] == [__file__]
+
+
 def test_an_inertia_that_no_body_has_is_listed(tmp_path: Path) -> None:
     part = link("a").replace('izz="0.01"', 'izz="0.03"')
     path = robot(tmp_path, link("base"), part, joint("j", "floating", "a"))

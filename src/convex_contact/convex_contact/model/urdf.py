@@ -14,7 +14,6 @@ parts of a file are refused, listed in a :class:`UrdfWarning`, or ignored becaus
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -32,7 +31,7 @@ from convex_contact.model.shapes import Shape
 from convex_contact.model.tree_arrays import MAX_VELOCITIES
 from convex_contact.model.urdf_document import UrdfDocument, UrdfJoint, UrdfMesh, read_urdf
 from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, Vector, WorldError, vector
-from convex_contact.model.xml_document import XmlError
+from convex_contact.model.xml_document import XmlError, warn_user
 from haptic_files import FileError
 
 if TYPE_CHECKING:
@@ -289,7 +288,7 @@ def _warn(document: UrdfDocument, file: Path, name: str) -> None:
     parts = document.ignored
     if parts:
         more = f"; and {len(parts) - LISTED} more" if len(parts) > LISTED else ""
-        warnings.warn(f"{name}: {file.name}: {'; '.join(parts[:LISTED])}{more}", UrdfWarning, stacklevel=4)
+        warn_user(f"{name}: {file.name}: {'; '.join(parts[:LISTED])}{more}", UrdfWarning)
 
 
 def _per_joint(model: pin.Model, free: int, values: Any, where: str) -> np.ndarray:
