@@ -243,6 +243,10 @@ FILES: dict[str, tuple[bytes, str]] = {
         b"<mujoco><worldbody>" + b"<body/>" * (MAX_BODIES + 1) + b"</worldbody></mujoco>",
         f"line 1: worldbody: expected {MAX_BODIES} bodies at the most, got {MAX_BODIES + 1}",
     ),
+    "joints": (
+        b'<mujoco><worldbody><body name="a">' + b"<joint/>" * 401 + b'<geom size="1"/></body></worldbody></mujoco>',
+        "line 1: body: expected joints with 400 velocities at the most in a tree, got 401",
+    ),
     "massless": (
         b'<mujoco><worldbody><body><joint/><geom size="1" mass="0"/></body></worldbody></mujoco>',
         "line 1: joint: expected a joint that moves mass, got one that moves none",

@@ -13,6 +13,7 @@ import pytest
 
 from convex_contact import UrdfWarning, World, WorldDynamics, WorldError
 from convex_contact.model import mesh_files
+from convex_contact.model.tree_arrays import MAX_VELOCITIES
 from convex_contact.model.urdf_document import MAX_LINKS
 from convex_contact.model.xml_document import MAX_DEPTH, MAX_ELEMENTS
 
@@ -332,6 +333,16 @@ def test_the_longest_tree_loads(tmp_path: Path) -> None:
     assert world.trees[0].model.model.nv == 0
 
 
+def test_a_tree_that_needs_too_much_memory_is_refused(tmp_path: Path) -> None:
+    links = "".join(f'<link name="l{i}"/>' for i in range(MAX_VELOCITIES + 2))
+    joints = "".join(
+        f'<joint name="j{i}" type="continuous"><parent link="l{i}"/><child link="l{i + 1}"/></joint>'
+        for i in range(MAX_VELOCITIES + 1)
+    )
+    found = outcome(robot(tmp_path, f'<robot name="chain">{links}{joints}</robot>'.encode()))
+    assert found is not None and "expected joints with 400 velocities at the most, got 401" in found
+
+
 # --- meshes ------------------------------------------------------------------------------------------------------
 
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
@@ -415,7 +426,7 @@ def test_a_reader_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest
     path = tmp_path / "wedge.stl"
     path.write_bytes(WEDGE)
     found = outcome(path)
-    assert found is not None and "expected a mesh such as STL" in found
+    assert found is not None and "expected a mesh that can be read in 0.5 s" in found
 
 
 def test_a_mesh_is_read_again_when_its_file_changes(tmp_path: Path) -> None:

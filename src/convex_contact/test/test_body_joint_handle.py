@@ -203,7 +203,7 @@ def test_wrong_names_and_motors_are_refused() -> None:
     world = two_boxes("hinge")
     with pytest.raises(WorldError, match="joint: column: expected a joint of a tree"):
         _ = Simulator(world, period=PERIOD).joint("joint").column
-    with pytest.raises(WorldError, match="joint: expected one of the hinges, slides and balls joint, got 'none'"):
+    with pytest.raises(WorldError, match=r"joint: expected one of the hinges, slides and balls \(joint\), got 'none'"):
         world.actuate_joint(None, "none", proportional_gain=1.0)
     with pytest.raises(WorldError, match="joint: velocity_limit: expected a number above 0, or inf, got 0"):
         world.actuate_joint(None, "joint", proportional_gain=1.0, velocity_limit=0.0)

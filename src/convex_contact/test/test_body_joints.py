@@ -282,8 +282,8 @@ def test_a_wrong_joint_is_refused_and_nothing_is_added(
 @pytest.mark.parametrize(
     ("first", "second", "teeth", "message"),
     [
-        ("ball", "hinge", (1, 2), "first: expected one of the hinges hinge, got 'ball'"),
-        ("hinge", "none", (1, 2), "second: expected one of the hinges hinge, got 'none'"),
+        ("ball", "hinge", (1, 2), "first: expected one of the hinges (hinge), got 'ball'"),
+        ("hinge", "none", (1, 2), "second: expected one of the hinges (hinge), got 'none'"),
         ("hinge", "hinge", (1, 2), "second: expected another hinge, got 'hinge' again"),
     ],
 )

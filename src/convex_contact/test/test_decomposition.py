@@ -70,6 +70,18 @@ def test_the_scale_acts_before_the_search(channel: Path) -> None:
     assert small.bodies[0].mass == pytest.approx(1e-3 * World.load(channel, decompose=True).bodies[0].mass, rel=1e-3)
 
 
+def test_a_line_announces_a_search_and_names_its_file(
+    channel: Path, cache: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = set(cache.rglob("*.npz"))
+    scale = (0.5, 0.5, 0.5)  # of no other test
+    for _ in range(2):
+        World.load(channel, decompose=True, scale=scale)
+    (line,) = [line for line in capfd.readouterr().err.splitlines() if "convex decomposition" in line]
+    (made,) = set(cache.rglob("*.npz")) - before
+    assert line.startswith("convex decomposition of 28 triangles begins") and line.endswith(f"is kept in {made}")
+
+
 def test_a_search_is_made_once(channel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = [g.shape.points for g in world_of(channel, decompose=True).bodies[0].geometries]
 

@@ -99,6 +99,7 @@ def test_a_finger_is_drawn_where_its_vertices_are() -> None:
 
 
 MJCF = """<mujoco><default><geom rgba="0.1 0.2 0.3 1"/></default><worldbody>
+<geom name="floor" type="plane" size="1 1 1" rgba="0.2 0.7 0.3 1"/>
 <body name="cube" pos="0 0 1"><freejoint/><geom name="a" type="box" size="0.1 0.1 0.1" rgba="1 0.5 0 0.8"/></body>
 <body name="ball" pos="0 0 2"><freejoint/><geom type="sphere" size="0.1"/></body>
 <body name="pin" pos="0 0 3"><freejoint/><geom type="sphere" size="0.1" rgba="1 1 1 0"/></body>
@@ -124,6 +125,7 @@ def test_shapes_have_the_colours_of_their_file(tmp_path: Path) -> None:
         (tmp_path / f"file.{suffix}").write_text(text)
     mjcf = colors(World.load(tmp_path / "file.xml"))
     assert mjcf["cube"] == (1.0, 0.5, 0.0, 0.8) and mjcf["ball"] == (0.1, 0.2, 0.3, 1.0)
+    assert mjcf["world"] == (0.2, 0.7, 0.3, 1.0)
     assert mjcf["pin"] == PALETTE[2]  # what is invisible in the file is still seen
     assert (0.0, 0.4, 0.9, 1.0) in colors(World.load(tmp_path / "file.urdf", floating=True)).values()
     world = World.load(tmp_path / "file.yaml")

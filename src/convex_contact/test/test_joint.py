@@ -77,6 +77,8 @@ def test_wrong_names_and_values_are_refused(arm: World) -> None:
     sim = Simulator(arm, period=1e-3)
     with pytest.raises(WorldError, match="joint: expected one of arm/shoulder, arm/elbow, arm/slide, got 'wrist'"):
         sim.joint("wrist")
+    with pytest.raises(WorldError, match=r"got 'elbw'; did you mean elbow\?$"):
+        sim.joint("elbw")
     with pytest.raises(WorldError, match="arm/slide: expected a joint with a motor"):
         sim.joint("slide").target = 1.0
     with pytest.raises(ValueError, match="arm/elbow: position"):

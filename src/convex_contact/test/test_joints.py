@@ -156,7 +156,7 @@ trees:
     again = parse_world(w.to_yaml(), folder=Path("/nowhere"))
     assert again.joint_laws == w.joint_laws
     np.testing.assert_array_equal(*(stepped(each, DT, 5).dynamics.arrays.q for each in (w, again)))
-    with pytest.raises(WorldError, match=r"^w: trees.0: \*: joint: expected one of .*; got '\*'$"):
+    with pytest.raises(WorldError, match=r"^w: trees.0: \*: joint: expected one of .*, got '\*'$"):
         parse_world(text.replace("joint: left,", "joint: thumb,"), name="w")
 
 
@@ -168,7 +168,7 @@ def test_what_is_wrong_is_named() -> None:
         (lambda: w.move_joint("arm", "x", abs), r"^arm: no such tree; there are: gripper$"),
         (
             lambda: w.move_joint("gripper", "z", abs),
-            r"^gripper: joint: expected one of one coordinate, slide_x, slide_y.*got 'z'$",
+            r"^gripper: joint: expected one of the joints of one coordinate \(slide_x, slide_y.*got 'z'$",
         ),
         (lambda: w.move_joint("gripper", "slide_x", abs), r"^gripper: slide_x: expected one motion, got a second$"),
         (lambda: w.actuate_joint(0, "left", proportional_gain=-1.0), r"left: proportional_gain: expected 0 or more"),

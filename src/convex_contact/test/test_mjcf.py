@@ -70,7 +70,7 @@ def test_warning_names_parts_and_lines_once(tmp_path: Path) -> None:
         "model.xml: not simulated: integrator of option (line 1); solref of geom (line 2, line 3, line 4 and 2 more); "
         "sensor (line 7)"
     )
-    assert [str(each.message) for each in caught] == [expected]
+    assert [(str(each.message), each.filename) for each in caught] == [(expected, __file__)]
 
 
 def test_limit_of_the_vertices_of_a_hull_is_listed_once(tmp_path: Path) -> None:

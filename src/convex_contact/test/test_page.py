@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -85,15 +86,20 @@ def test_what_is_done_before_each_step_acts(page: Page) -> None:
     np.testing.assert_allclose(times, 2e-3 * np.arange(10), atol=1e-12)
 
 
+def content(file: Path) -> dict[str, Any]:
+    """Decodes a recording."""
+    inner = zstandard.ZstdDecompressor().decompressobj().decompress(file.read_bytes()[8:])
+    (length,) = struct.unpack("<Q", inner[:8])
+    decoded: dict[str, Any] = msgspec.msgpack.decode(inner[8 : 8 + length])
+    return decoded
+
+
 def test_a_recording_lasts_as_long_as_what_was_simulated(page: Page, tmp_path: Path) -> None:
     page.simulator.set_state("ball", velocity=(0.0, 0.5, 0.0))
     page.record()
     page.run(0.5, speed=np.inf)
     page.save(tmp_path / "fall.viser")
-    data = (tmp_path / "fall.viser").read_bytes()
-    inner = zstandard.ZstdDecompressor().decompressobj().decompress(data[8:])
-    (length,) = struct.unpack("<Q", inner[:8])
-    recorded = msgspec.msgpack.decode(inner[8 : 8 + length])
+    recorded = content(tmp_path / "fall.viser")
     assert recorded["durationSeconds"] == pytest.approx(0.5)
     times = [time for time, _ in recorded["messages"]]
     assert times == sorted(times) and len(set(times)) > 10  # about 15 frames
@@ -101,6 +107,62 @@ def test_a_recording_lasts_as_long_as_what_was_simulated(page: Page, tmp_path: P
     page.run(0.1, speed=np.inf)
     page.save(tmp_path / "fall.html")
     assert "__VISER_EMBED_DATA__" in (tmp_path / "fall.html").read_text(encoding="utf-8")
+
+
+def test_a_recording_goes_on_after_a_restored_state(page: Page, tmp_path: Path) -> None:
+    start = page.simulator.state()
+    page.record()
+    for _ in range(2):
+        page.run(0.2, speed=np.inf)
+        page.simulator.restore(start)
+        page.update()
+    page.save(tmp_path / "twice.viser")
+    assert content(tmp_path / "twice.viser")["durationSeconds"] == pytest.approx(0.4)
+
+
+def test_a_recording_is_kept_if_its_file_cannot_be_opened(page: Page, tmp_path: Path) -> None:
+    page.record()
+    page.run(0.1, speed=np.inf)
+    with pytest.raises(FileNotFoundError):
+        page.save(tmp_path / "missing" / "fall.viser")
+    page.run(0.1, speed=np.inf)
+    page.save(tmp_path / "fall.viser")
+    assert content(tmp_path / "fall.viser")["durationSeconds"] == pytest.approx(0.2)
+
+
+def test_bodies_become_translucent_and_opaque_again(page: Page) -> None:
+    page._translucent.value = True
+    page.update()
+    assert all(0.0 < handles(page)[name].opacity < 0.5 for name in ("ball", "box", "wedge", "floor"))
+    page._translucent.value = False
+    page.update()
+    assert all(handles(page)[name].opacity is None for name in ("ball", "box", "wedge", "floor"))
+
+
+def test_buttons_that_only_a_run_obeys_are_disabled_without_one(page: Page) -> None:
+    assert page._once.disabled and page._again.disabled and page._status.value == "not running"
+    seen = []
+    page.run(2e-3, before=lambda _: seen.append((page._once.disabled, page._again.disabled, page._status.value)))
+    assert seen == [(False, False, "compiles for the first step")]
+    assert page._once.disabled and page._again.disabled and page._status.value == "not running"
+
+
+def test_the_texts_fit_into_their_fields(page: Page) -> None:
+    """A field of viser's panel has room for about 30 characters."""
+    page.simulator.advance(1.0)
+    page.real_time_factor = 10.25
+    page._stepped = page._running = True
+    page.update()
+    assert page._status.value == "10.25 of real time"
+    assert page._line.value.startswith("1.000 s, ") and len(page._line.value) < 30
+
+
+def test_closing_a_page_ends_its_run_without_a_word(simulator: Simulator, capsys: pytest.CaptureFixture[str]) -> None:
+    page = show(simulator, port=0, verbose=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page.run(before=lambda _: page.close())
+    assert capsys.readouterr() == ("", "")
 
 
 def test_what_cannot_be_is_refused(page: Page, simulator: Simulator, tmp_path: Path) -> None:
@@ -112,6 +174,13 @@ def test_what_cannot_be_is_refused(page: Page, simulator: Simulator, tmp_path: P
     page.save(tmp_path / "fall.viser")  # the recording is still there
     with pytest.raises(ValueError, match=r"^speed: expected a positive number"):
         page.run(1.0, speed=0.0)
+    with pytest.raises(ValueError, match=r"^speed: expected a positive number, got 'fast'$"):
+        page.run(1.0, speed="fast")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^simulator: expected a Simulator, got World\(4 bodies: "):
+        show(simulator.world)  # type: ignore[arg-type]
+    for port in (70000, -1, "x"):
+        with pytest.raises(ValueError, match=f"^port: expected a whole number from 0 to 65535, got {port!r}$"):
+            show(simulator, port=port)
     with pytest.raises(ValueError, match=r"^force_length: "):
         show(simulator, port=0, force_length=-1.0)
     with socket.socket() as taken:
@@ -122,4 +191,5 @@ def test_what_cannot_be_is_refused(page: Page, simulator: Simulator, tmp_path: P
 
 
 def test_a_notebook_shows_the_page(page: Page) -> None:
+    assert repr(page) == f"Page({page.address}: {page.simulator!r})"
     assert f'src="{page.address}"' in page._repr_html_() and page.address.startswith("http://127.0.0.1:")

@@ -315,7 +315,7 @@ def test_other_numbers_of_the_coupling_go_on_from_where_the_world_is() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"proxy": "thumb"}, "^thumb: no such body$"),
+        ({"proxy": "thumb"}, "^thumb: no such body; the bodies that can move are: "),
         ({"proxy": "floor"}, "^floor: expected a body that can move, got a fixed one$"),
         ({"substeps": 0}, "^substeps: expected 1 or more, got 0.0$"),
         ({"period": 0.0}, "^period: expected more than 0, got 0.0$"),

@@ -117,8 +117,11 @@ def test_inertia_about_a_given_centre_has_steiners_share() -> None:
         (lambda w: w.add_body("b", mass=1.0), "b: inertia: missing, and there is no shape"),
         (lambda w: w.add_half_space("b", normal=(0, 0, 0)), "b: normal: expected a vector that is not zero"),
         (lambda w: w.add_sphere("", radius=1.0, mass=1.0), "name: '' is empty or taken"),
-        (lambda w: w.set_pair("x", "y"), "x: no such body"),
+        (lambda w: w.set_pair("x", "y"), "x: no such body; there are: none"),
         (lambda w: w.disable_pair(3, 4), "3: no such body; there are 0"),
+        (lambda w: w.number(True), "body: expected a name or a number, got True"),
+        (lambda w: w.number(0.0), "body: expected a name or a number, got 0.0"),
+        (lambda w: w.actuate_joint(False, "x"), "tree: expected a name or a number, got False"),
     ],
 )
 def test_impossible_bodies_are_refused_by_name(make: Any, expected: str) -> None:
@@ -127,3 +130,25 @@ def test_impossible_bodies_are_refused_by_name(make: Any, expected: str) -> None
         make(w)
     assert str(caught.value).startswith(expected)
     assert not w.bodies
+
+
+def test_an_unknown_body_is_refused_with_the_known_ones() -> None:
+    w = World()
+    for name in ("ball", "arm/hand", "floor"):
+        w.add_sphere(name, radius=1.0, mass=1.0)
+    for name, ending in (("bal", "; did you mean ball?"), ("hand", "; did you mean arm/hand?"), ("xyz", "")):
+        with pytest.raises(WorldError) as caught:
+            w.set_pair("floor", name)
+        assert str(caught.value) == f"{name}: no such body; there are: ball, arm/hand, floor{ending}"
+    for number in range(100):
+        w.add_sphere(f"stone_{number:02}", radius=1.0, mass=1.0)
+    with pytest.raises(WorldError, match=r"^stone_7: no such body; there are: stone_\d\d, .* and 100 more; did"):
+        w.number("stone_7")
+
+
+def test_a_world_and_its_bodies_are_printed_in_one_line() -> None:
+    w = World()
+    assert repr(w) == "World(0 bodies; 0 trees)"
+    w.bodies += [w.bodies[w.add_box("box", size=(1.0, 1.0, 1.0), mass=2.5)]] * 9
+    assert repr(w) == f"World(10 bodies: {'box, ' * 8}...; 0 trees)"
+    assert repr(w.bodies[0]) == "Body('box', free, 2.5 kg, shapes: Box)"

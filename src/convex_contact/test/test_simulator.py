@@ -348,12 +348,25 @@ def test_bad_input() -> None:
         sim.apply_wrench("ground", (1, 0, 0))
     with pytest.raises(WorldError, match="a: force: expected 3 finite numbers"):
         sim.apply_wrench("a", (1, 0))
-    with pytest.raises(WorldError, match="tree: expected a number below 0, got 0"):
+    with pytest.raises(WorldError, match="0: no such tree; there are 0"):
         sim.set_effort(0, [1.0])
+    with pytest.raises(WorldError, match="body: expected a name or a number, got True"):
+        sim.contact_wrench(True)
+    with pytest.raises(WorldError, match="world: expected a World, got 'scene'"):
+        Simulator("scene", period=1e-3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="count: expected 0 or more steps, got -1"):
         sim.step(-1)
     with pytest.raises(ValueError, match=r"state: expected what state\(\) returns, got 3"):
         sim.restore(3)  # type: ignore[arg-type]
+
+
+def test_a_simulator_and_its_state_are_printed_in_one_line() -> None:
+    sim = Simulator(pile(), period=1e-3)
+    assert repr(sim) == "Simulator(time=0 s, period=0.001 s, lagged, 5 bodies, 0 contacts)"
+    sim.step(10)
+    contacts = len(sim.contacts.impulse)
+    assert repr(sim) == f"Simulator(time=0.01 s, period=0.001 s, lagged, 5 bodies, {contacts} contacts)"
+    assert repr(sim.state()) == "SimulatorState(time=0.01 s)"
 
 
 # --- memory of contacts ----------------------------------------------------------------------------------------------

@@ -273,7 +273,9 @@ def test_links_have_materials_of_their_own(tmp_path: Path) -> None:
     world.add_urdf("arm", DATA / "arm.urdf", material=steel, materials={"finger": rubber, "base": rubber})
     found = {body.name: [g.material.friction for g in body.geometries] for body in world.bodies}
     assert found == {"arm/base": [1.2], "arm/upper": [0.2], "arm/lower": [0.2], "arm/hand": [0.2, 1.2]}
-    with pytest.raises(WorldError, match=r"^arm: materials: expected names of links of arm\.urdf, got 'thumb'$"):
+    with pytest.raises(
+        WorldError, match=r"^arm: materials: expected one of the links of arm\.urdf \(.*finger.*\), got 'thumb'"
+    ):
         World().add_urdf("arm", DATA / "arm.urdf", materials={"thumb": rubber})
     again = parse_world(world.to_yaml(), folder=tmp_path)
     assert {b.name: [g.material for g in b.geometries] for b in again.bodies} == {
@@ -346,6 +348,11 @@ def warned(path: Path) -> list[str]:
         ('<dynamics friction="1"/>', "planar", "line 1: dynamics of a planar joint are not simulated"),
         ('<dynamics damping="1"/>', "floating", "line 1: dynamics of a floating joint are not simulated"),
         ('<mimic joint="j"/>', "fixed", "line 1: mimic of a fixed joint is not simulated"),
+        (
+            '<limit lower="-1" upper="1" effort="1" velocity="1"/>',
+            "continuous",
+            "line 1: lower and upper of a continuous joint are not simulated",
+        ),
         ('<limit effort="1" velocity="1"/>', "floating", "line 1: limit of a floating joint is not simulated"),
         ("<a_spring/>" * 6, "revolute", "; ".join(["line 1: a_spring in joint is not simulated"] * 4) + "; and 2 more"),
     ],
@@ -354,6 +361,14 @@ def test_what_is_not_simulated_is_listed_in_one_warning(tmp_path: Path, inside: 
     limit = LIMIT if kind == "revolute" and "limit" not in inside else ""
     path = robot(tmp_path, link("base"), link("a"), joint("j", kind, "a", axis="0 0 1", inside=inside + limit))
     assert warned(path) == [f"r: robot.urdf: {message}"]
+
+
+def test_a_warning_names_the_line_that_loads_the_file(tmp_path: Path) -> None:
+    path = robot(tmp_path, link("base"), link("a"), joint("j", "revolute", "a", inside=f"{LIMIT}<a_spring/>"))
+    for load in (World.load, lambda path: World().add_urdf("r", path)):
+        with pytest.warns(UrdfWarning) as caught:
+            load(path)
+        assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_an_inertia_that_no_body_has_is_listed(tmp_path: Path) -> None:

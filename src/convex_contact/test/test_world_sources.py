@@ -46,6 +46,27 @@ def test_a_world_is_found_by_name_and_by_path(folder: Path) -> None:
         assert [body.name for body in open_world(source, folder=folder).bodies] == ["floor", "ball"]
 
 
+def test_a_path_may_begin_with_the_home_directory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(folder))
+    (folder / "my hall.yml").write_text(TEXT)
+    (folder / "cube.obj").write_text(
+        "".join(f"v {x} {y} {z}\n" for x in (0, 1) for y in (0, 1) for z in (0, 1)) + "f 1 2 3\nf 4 5 6\nf 6 7 8\n"
+    )
+    assert [body.name for body in open_world("~/my hall.yml", folder=folder).bodies] == ["floor", "ball"]
+    assert "cube" in [body.name for body in open_world("~/cube.obj", folder=folder).bodies]
+
+
+def test_a_file_of_another_kind_or_a_directory_is_refused_with_the_suffixes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "notes.txt").write_text(TEXT)
+    (folder / "models").mkdir()
+    for source in ("notes.txt", "./notes.txt", "models", str(folder / "models")):
+        with pytest.raises(WorldError, match=rf"^{Path(source).name}: expected a file ending in \.dae, .*\.yml$"):
+            open_world(source, folder=folder)
+
+
 def test_entries_replace_values_of_the_file(folder: Path) -> None:
     values = {
         "bodies.ball.mass": 2.5,

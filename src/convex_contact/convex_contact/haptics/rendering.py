@@ -54,6 +54,7 @@ from convex_contact.problem.normal_laws import HertzLaw
 from convex_contact.simulation.body_table import BodyTable
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.simulator import Simulator
+from haptic_files import listed, nearest
 from haptic_files.moved_modules import renamed
 from haptic_math.profiles import smooth_step
 
@@ -110,7 +111,7 @@ class ContactRendering:
         self.simulator = Simulator(world, period=self.period / self._substeps, still=still, **simulator)
         self._approach = round(checks.number("approach_time", approach_time, minimum=0.0) / self.period)
         self._rotation, self._orientation = place.frame.rotation, np.eye(3)
-        self.proxy = world.number(proxy) if proxy else -1
+        self.proxy = _proxy(world, proxy) if proxy else -1
         kind = world.bodies[self.proxy].kind if proxy else ""
         if kind == "fixed":
             raise WorldError(f"{proxy}: expected a body that can move, got a fixed one")
@@ -381,12 +382,23 @@ def make_rendering(
             **{name: p[name] for name in _SIMULATOR},
         )
     except WorldError as error:
-        known = ", ".join(body.name for body in world.bodies if body.kind != "fixed")
-        hint = f"; the bodies that can move are: {known}" if p["proxy"] and "no such body" in str(error) else ""
-        raise WorldError(f"world {p['world']}: {error}{hint}") from None
+        raise WorldError(f"world {p['world']}: {error}") from None
     if compiled:
         made.warm_up()
     return made
+
+
+def _proxy(world: World, name: str) -> int:
+    """Returns the number of the body that the tool drives.
+
+    Raises:
+        WorldError: there is no such body.
+    """
+    if all(body.name != name for body in world.bodies):
+        known = [body.name for body in world.bodies if body.kind != "fixed"]
+        text = f"{name}: no such body; the bodies that can move are: {listed(known, name)}"
+        raise WorldError(f"{text}{nearest(name, known)}")
+    return world.number(name)
 
 
 def _matrix(quaternion: np.ndarray) -> np.ndarray:

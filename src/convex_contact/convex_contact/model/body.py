@@ -179,6 +179,12 @@ class Body:
     spring_stiffness: float = 0.0
     spring_damping: float = 0.0
 
+    def __repr__(self) -> str:
+        shapes = [type(geometry.shape).__name__ for geometry in self.geometries]
+        more = f", and {len(shapes) - 4} more" if len(shapes) > 4 else ""
+        mass = f", {self.mass:g} kg" if self.mass else ""
+        return f"Body({self.name!r}, {self.kind}{mass}, shapes: {', '.join(shapes[:4]) or 'none'}{more})"
+
 
 @dataclass
 class KinematicTree:
@@ -215,6 +221,9 @@ class KinematicTree:
     drive: Drive | None = None
     own_laws: list[JointLaw] = field(default_factory=list)
     motors: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {len(self.bodies)} bodies, {len(self.v)} velocities)"
 
     def motor_limits(self, joint: str, given: dict[str, Any]) -> dict[str, Any]:
         """Adds the limits of the file to the given values of a joint's motor, where they are not given.

@@ -30,6 +30,7 @@ import pinocchio as pin
 from convex_contact.model import body_joint_kernels as kernels
 from convex_contact.model.body import Vector, WorldError, vector
 from convex_contact.model.body_rows import BodyRowLists, frame_of
+from convex_contact.model.names import unknown_name
 from convex_contact.problem import checks
 from convex_contact.problem.row_numbers import NEAR_RIGID, NEAR_RIGID_STIFFNESS
 
@@ -358,7 +359,7 @@ def add_joint(
     if not name or name in known:
         raise WorldError(f"name: {name!r} is empty or taken")
     if kind not in KINDS:
-        raise WorldError(f"{name}: kind: expected one of {', '.join(KINDS)}, got {kind!r}")
+        raise unknown_name(f"{name}: kind", kind, KINDS)
     one, other = None if a is None else world.number(a), world.number(b)
     if one == other:
         raise WorldError(f"{name}: b: expected another body, got the same one")
@@ -406,7 +407,7 @@ def add_gear(world: World, first: str, second: str, *, teeth: tuple[int, int], i
     hinges = {joint.name: joint for joint in body_joints(world) if joint.kind == "hinge"}
     for place, name in (("first", first), ("second", second)):
         if name not in hinges:
-            raise WorldError(f"{place}: expected one of the hinges {', '.join(hinges) or 'none'}, got {name!r}")
+            raise unknown_name(place, name, hinges, "the hinges")
     if first == second:
         raise WorldError(f"second: expected another hinge, got {first!r} again")
     if len(teeth) != 2 or not all(isinstance(n, int) and 0 < n <= TEETH for n in teeth):

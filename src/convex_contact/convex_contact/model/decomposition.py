@@ -1,9 +1,10 @@
 """Convex decomposition of meshes by CoACD (Wei et al., "Approximate Convex Decomposition for 3D Meshes with
 Collision-Aware Concavity and Tree Search", ACM Transactions on Graphics 41, 2022).
 
-The search takes seconds to minutes. Its result is cached in `$CONVEX_CONTACT_CACHE_DIR` or the user's cache
-(:func:`~haptic_files.cache_folder`), in a file that is named by the SHA-256 of the mesh, the concavity and the version
-of CoACD. The search runs in its own process (`decomposition_process`), since it may crash for a damaged mesh.
+The search takes seconds to minutes; a line on the standard error stream announces it. Its result is cached in
+`$CONVEX_CONTACT_CACHE_DIR` or the user's cache (:func:`~haptic_files.cache_folder`), in a file that is named by the
+SHA-256 of the mesh, the concavity and the version of CoACD. The search runs in its own process
+(`decomposition_process`), since it may crash for a damaged mesh.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ def convex_parts(mesh: MeshFile, scale: Sequence[float] = (1.0, 1.0, 1.0), *, co
 
 
 def _search(file: Path, vertices: np.ndarray, triangles: np.ndarray, concavity: float) -> None:
-    """Writes the vertices of the parts to a file, or nothing if there are none."""
+    """Writes the vertices of the parts to a file, or nothing if there are none; a line says that it begins."""
+    text = f"convex decomposition of {len(triangles)} triangles begins; it takes seconds to minutes, once"
+    print(f"{text}: the result is kept in {file}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(dir=file.parent) as folder:  # other processes may search for the same now
         given, found = Path(folder, "mesh.npz"), Path(folder, "parts.npz")
         np.savez(given, vertices=vertices, triangles=triangles)

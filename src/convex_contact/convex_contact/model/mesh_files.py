@@ -91,21 +91,22 @@ def _read_new(paths: Sequence[Path], triangles: bool) -> list[MeshFile]:
             Path(folder, names[-1]).write_bytes(read_bytes(path))
         program = [sys.executable, mesh_process.__file__, folder, "triangles" if triangles else "vertices", *names]
         null = subprocess.DEVNULL
+        expected = "a mesh such as STL, OBJ or DAE"
         try:
             subprocess.run(program, stdin=null, stdout=null, stderr=null, timeout=TIME_LIMIT, check=False)
-        except subprocess.TimeoutExpired:
-            pass  # the file being read has no output
+        except subprocess.TimeoutExpired:  # the file being read has no output
+            expected = f"a mesh that can be read in {TIME_LIMIT:g} s"
         except OSError as error:
             raise FileError(f"{paths[0]}: cannot be read: {error.strerror} at the start of Python") from None
-        return [_read(Path(folder, f"{i}.npz"), path) for i, path in enumerate(paths)]
+        return [_read(Path(folder, f"{i}.npz"), path, expected) for i, path in enumerate(paths)]
 
 
-def _read(output: Path, path: Path) -> MeshFile:
+def _read(output: Path, path: Path, expected: str) -> MeshFile:
     try:
         with np.load(output) as arrays:
             mesh = MeshFile(arrays["vertices"], arrays["triangles"])
     except (OSError, ValueError, KeyError, EOFError):
-        raise FileError(f"{path}: expected a mesh such as STL, OBJ or DAE") from None
+        raise FileError(f"{path}: expected {expected}") from None
     for array in (mesh.vertices, mesh.triangles):
         array.flags.writeable = False  # several worlds share it
     if not (np.abs(mesh.vertices) <= LARGEST).all():  # NaN, too

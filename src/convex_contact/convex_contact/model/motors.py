@@ -20,6 +20,7 @@ from convex_contact.model.body import WorldError, vector
 from convex_contact.model.body_joints import WITH_AXIS, BodyJoint, body_joints
 from convex_contact.model.body_rows import BodyRowLists
 from convex_contact.model.joints import JointActuator
+from convex_contact.model.names import unknown_name
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
 from convex_contact.problem.row_numbers import controller_row, write_speed_row
@@ -403,8 +404,7 @@ def add_motor(world: World, tree: int | None, name: str, values: dict[str, Any])
     if tree is None:
         known = {joint.name: joint for joint in body_joints(world) if joint.kind in (*WITH_AXIS, "ball")}
         if name not in known:
-            expected = f"one of the hinges, slides and balls {', '.join(known) or 'none'}"
-            raise WorldError(f"joint: expected {expected}, got {name!r}")
+            raise unknown_name("joint", name, known, "the hinges, slides and balls")
         joint, kind = known[name], known[name].kind
     where = name if tree is None else f"{world.trees[tree].name}: {name}"
     if kind == "free":

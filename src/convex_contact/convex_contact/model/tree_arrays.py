@@ -18,6 +18,10 @@ _KINDS = {
 }  # fmt: skip
 
 
+#: largest number of velocities of a tree; Pinocchio's data take 32 bytes times its third power, here 2 GB
+MAX_VELOCITIES = 400
+
+
 def has_kernels(model: pin.Model) -> bool:
     """Returns whether the kernels support all joints of a tree."""
     return all(joint.shortname() in _KINDS for joint in list(model.joints)[1:])

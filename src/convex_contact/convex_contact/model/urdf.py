@@ -14,7 +14,6 @@ parts of a file are refused, listed in a :class:`UrdfWarning`, or ignored becaus
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -27,10 +26,12 @@ from convex_contact.model.bodies import ArticulatedTree
 from convex_contact.model.joints import JointCoupler, JointFriction, JointLaw
 from convex_contact.model.materials import Material
 from convex_contact.model.mesh_files import hull_of, read_meshes
+from convex_contact.model.names import unknown_name
 from convex_contact.model.shapes import Shape
+from convex_contact.model.tree_arrays import MAX_VELOCITIES
 from convex_contact.model.urdf_document import UrdfDocument, UrdfJoint, UrdfMesh, read_urdf
 from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, Vector, WorldError, vector
-from convex_contact.model.xml_document import XmlError
+from convex_contact.model.xml_document import XmlError, warn_user
 from haptic_files import FileError
 
 if TYPE_CHECKING:
@@ -106,9 +107,13 @@ def add_urdf(
     root = Pose.of(position, orientation, name)
     unknown = sorted(set(materials or {}) - document.shapes.keys())
     if unknown:
-        raise WorldError(f"{name}: materials: expected names of links of {file.name}, got {unknown[0]!r}")
+        raise unknown_name(f"{name}: materials", unknown[0], document.shapes, f"the links of {file.name}")
     shapes = _shapes(document, file, name, package_dirs)
     model, poses = _read(file, name, floating, document)
+    if model.nv > MAX_VELOCITIES:
+        raise WorldError(
+            f"{name}: {file.name}: expected joints with {MAX_VELOCITIES} velocities at the most, got {model.nv}"
+        )
     model.gravity.linear = world.gravity
     welded = pin.SE3.Identity() if floating else root.se3
     for joint in range(1, model.njoints):
@@ -283,7 +288,7 @@ def _warn(document: UrdfDocument, file: Path, name: str) -> None:
     parts = document.ignored
     if parts:
         more = f"; and {len(parts) - LISTED} more" if len(parts) > LISTED else ""
-        warnings.warn(f"{name}: {file.name}: {'; '.join(parts[:LISTED])}{more}", UrdfWarning, stacklevel=4)
+        warn_user(f"{name}: {file.name}: {'; '.join(parts[:LISTED])}{more}", UrdfWarning)
 
 
 def _per_joint(model: pin.Model, free: int, values: Any, where: str) -> np.ndarray:

@@ -404,6 +404,8 @@ def _limit(joint: Element, kind: str, document: UrdfDocument, followed: bool) ->
         return math.inf, math.inf, ""
     given = {name: limit.attributes.get(name, UNLIMITED) for name in ("effort", "velocity")}
     if kind == "continuous":
+        if lower or upper:
+            document.ignored.append(f"line {limit.line}: lower and upper of a continuous joint are not simulated")
         bounds = {"lower": f"-{UNLIMITED}", "upper": UNLIMITED} if followed else {}
         return effort, velocity, limit.written(**given, **bounds)
     return effort, velocity, limit.written("lower", "upper", **given)

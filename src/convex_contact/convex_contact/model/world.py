@@ -34,6 +34,7 @@ from convex_contact.model.body import Drive as Drive
 from convex_contact.model.joints import Controller, JointActuator, JointCoupler, JointLaw, JointMotion
 from convex_contact.model.materials import Material, PairLaw
 from convex_contact.model.motors import add_motor, kind_of_several
+from convex_contact.model.names import number_of, unknown_name
 from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
 from convex_contact.model.weld import Weld
 from convex_contact.problem import checks
@@ -77,6 +78,9 @@ class World:
         self.disabled: set[tuple[int, int]] = set()
         self.disabled_geometries: set[tuple[tuple[int, int], tuple[int, int]]] = set()
         self.period: float | None = None
+
+    def __repr__(self) -> str:
+        return f"World({_counted('body', self.bodies)}; {_counted('tree', self.trees)})"
 
     # --- bodies ----------------------------------------------------------------------------------------------
 
@@ -251,17 +255,13 @@ class World:
 
     def _joint(self, tree: int | str, *joints: str) -> tuple[int, str]:
         """Returns a tree's number and its name; checks that it has these joints, with one coordinate each."""
-        names = [known.name for known in self.trees]
-        if tree not in names and not (isinstance(tree, int) and 0 <= tree < len(names)):
-            raise WorldError(f"{tree}: no such tree; there are: {', '.join(names) or 'none'}")
-        number = names.index(tree) if isinstance(tree, str) else int(tree)
-        model = self.trees[number].model.model
+        number = number_of("tree", tree, self.trees)
+        name, model = self.trees[number].name, self.trees[number].model.model
         known = [name for name, j in list(zip(model.names, model.joints, strict=True))[1:] if j.nq == j.nv == 1]
         for joint in joints:
             if joint not in known:
-                expected = ", ".join(known) or "none"
-                raise WorldError(f"{names[number]}: joint: expected one of one coordinate, {expected}; got {joint!r}")
-        return number, names[number]
+                raise unknown_name(f"{name}: joint", joint, known, "the joints of one coordinate")
+        return number, name
 
     def _add_joint_law(self, kind: Callable[..., JointLaw], tree: int | str, *joints: str, **values: Any) -> None:
         number, name = self._joint(tree, *joints)
@@ -361,15 +361,7 @@ class World:
         Raises:
             WorldError: there is no such body.
         """
-        if isinstance(body, str):
-            for number, known in enumerate(self.bodies):
-                if known.name == body:
-                    return number
-            links = [known.name for known in self.bodies if known.name.rpartition("/")[2] == body]
-            raise WorldError(f"{body}: no such body{'; a link is ' + ' or '.join(links) if links else ''}")
-        if not 0 <= body < len(self.bodies):
-            raise WorldError(f"{body}: no such body; there are {len(self.bodies)}")
-        return int(body)
+        return number_of("body", body, self.bodies)
 
     def _pair(self, a: int | str, b: int | str) -> tuple[int, int]:
         i, j = self.number(a), self.number(b)
@@ -434,6 +426,13 @@ class World:
         for number, body in enumerate(self.bodies):
             for geometry in body.geometries:
                 yield number, geometry
+
+
+def _counted(kind: str, known: Sequence[Body | KinematicTree]) -> str:
+    """Returns number and names of bodies or trees, at most eight of them."""
+    plural = kind if len(known) == 1 else {"body": "bodies"}.get(kind, f"{kind}s")
+    names = [one.name for one in known[:8]] + ["..."] * (len(known) > 8)
+    return f"{len(known)} {plural}" + (f": {', '.join(names)}" if names else "")
 
 
 def _made(name: str, kind: Callable[..., Made], *arguments: Any, **values: Any) -> Made:

@@ -28,6 +28,8 @@ from haptic_files import FileError, kind_of, listed, read_yaml
 ENTRY_POINTS = "haptic_worlds"
 #: function of the world with a file's bodies and a tool
 TOUCHED_FILE = "convex_contact.scenes.touched_file:touched_file"
+#: suffixes of world files
+_WORLD_FILES = {".yaml", ".yml"}
 #: module:function
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -46,12 +48,12 @@ def open_world(source: str, values: Mapping[str, Any] | None = None, folder: Pat
     """
     if _FUNCTION.fullmatch(source):
         return _called(source, dict(values or {}))
-    if Path(source).suffix.lower() in LOADERS.keys() - {".yaml", ".yml"}:
+    if Path(source).suffix.lower() in LOADERS.keys() - _WORLD_FILES:
         unknown = sorted((values or {}).keys() - {"density"})
         if unknown:
             takes = "takes density alone, of the body of a mesh; other entries are those of world files (.yaml)"
             raise WorldError(f"entry {unknown[0]}: {Path(source).name} {takes}")
-        return _called(TOUCHED_FILE, {"file": source, **(values or {})})
+        return _called(TOUCHED_FILE, {"file": str(_path(source)), **(values or {})})
     file = _found(source, folder)
     try:
         document = read_yaml(file)
@@ -108,13 +110,24 @@ def scene_world(scene: Any, called: str, numbers: Mapping[str, Any]) -> World:
 
 
 def _found(source: str, folder: Path | None) -> Path:
-    if source.endswith(".yaml") or "/" in source or folder is None:
-        return Path(source)
+    path = _path(source)
+    if path.suffix.lower() in _WORLD_FILES or folder is None:
+        return path
+    if "/" in source or path.exists():
+        raise WorldError(f"{path.name}: expected a file ending in {', '.join(sorted(LOADERS))}")
     known = sorted(path.stem for path in folder.glob("*.yaml"))
     if source not in known:
         expected = ", ".join(known) or "none"
         raise WorldError(f"{source}: no such world; expected a path, module:function, or one of {expected}")
     return folder / f"{source}.yaml"
+
+
+def _path(source: str) -> Path:
+    """Returns a path in which a leading ~ is the home directory; no shell expands it after ``world:=``."""
+    try:
+        return Path(source).expanduser()
+    except RuntimeError:  # there is no such user
+        return Path(source)
 
 
 def _replace(name: str, document: Any, values: Mapping[str, Any]) -> None:

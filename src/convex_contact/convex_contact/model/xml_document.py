@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import warnings
 from dataclasses import dataclass, field
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
@@ -28,6 +29,7 @@ LARGEST = 1e9
 #: largest finite number
 MAX_FLOAT = sys.float_info.max
 
+_PACKAGE = f"{__name__.partition('.')[0]}."
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -184,3 +186,11 @@ def parse_xml(content: bytes, file: str = "") -> Element:
     except (ValueError, LookupError):
         raise XmlError("not XML: expected an encoding such as UTF-8") from None
     return above[0].children[0]
+
+
+def warn_user(text: str, category: type[Warning]) -> None:
+    """Gives a warning at the line outside this package that has a file read."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)

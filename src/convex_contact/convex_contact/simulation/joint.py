@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from convex_contact.model.motors import MotorLaw
+from convex_contact.model.names import unknown_name
 from convex_contact.model.world import World, WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.dynamics import WorldDynamics
@@ -47,9 +48,10 @@ def full_name(world: World, name: str, others: Sequence[str] = ()) -> str:
     """
     places = joint_places(world)
     found = [name] if name in places else [known for known in places if places[known][1] == name]
-    if len(found) != 1:
-        expected = f"one of {', '.join(found or [*places, *others]) or 'none'}"
-        raise WorldError(f"joint: expected {expected}, got {name!r}")
+    if len(found) > 1:
+        raise WorldError(f"joint: expected one of {', '.join(found)}, got {name!r}")
+    if not found:
+        raise unknown_name("joint", name, [*places, *others], near=[short for _, short in places.values()])
     return found[0]
 
 

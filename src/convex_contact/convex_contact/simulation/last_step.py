@@ -55,6 +55,11 @@ class LastStep:
     _own_count: int
     _solved: bool
 
+    def __repr__(self) -> str:
+        bodies, contacts = len(self.world.bodies), int(self.dynamics.contacts.count[0])
+        steps = f"time={self.dynamics.time:g} s, period={self.period:g} s, {self.approximation}"
+        return f"{type(self).__name__}({steps}, {bodies} bodies, {contacts if self._solved else 0} contacts)"
+
     @property
     def statistics(self) -> StepStatistics:
         """Statistics of the last step."""

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convex_contact.model.body_joints import WITH_COORDINATE, JointCoordinate
+from convex_contact.model.names import number_of, unknown_name
 from convex_contact.model.tendons import TendonActuator
 from convex_contact.model.world import World, WorldError, vector
 from convex_contact.problem import checks
@@ -128,6 +129,8 @@ class Simulator(LastStep):
         joint_limits: bool = True,
         still: bool = False,
     ) -> None:
+        if not isinstance(world, World):
+            raise WorldError(f"world: expected a World, got {world!r}")
         self._chosen = approximation_named(approximation)
         self.approximation = self._chosen.name
         if normal_law is not None and not isinstance(normal_law, NormalLaw):
@@ -236,7 +239,7 @@ class Simulator(LastStep):
         started = started_joints(self._controllers).items()
         known = {known: joint for known, joint in started if joint.joint.kind in WITH_COORDINATE}
         if name not in known:
-            raise WorldError(f"body_joint: expected one of {', '.join(known) or 'none'}, got {name!r}")
+            raise unknown_name("body_joint", name, known)
         self.dynamics.prepare()
         position, rate = known[name].coordinate(self.dynamics)
         return JointCoordinate(position, float(rate[:-1] @ self.dynamics.arrays.v + rate[-1]))
@@ -249,7 +252,7 @@ class Simulator(LastStep):
         """
         known = {law.name: law for law in self.joint_laws if isinstance(law, TendonActuator)}
         if name not in known:
-            raise WorldError(f"actuator: expected one of {', '.join(known) or 'none'}, got {name!r}")
+            raise unknown_name("actuator", name, known)
         return known[name]
 
     def jacobian(self, body: int | str) -> np.ndarray:
@@ -307,13 +310,11 @@ class Simulator(LastStep):
         f, m = vector(force, 3, f"{described.name}: force"), vector(torque, 3, f"{described.name}: torque")
         self.dynamics.arrays.body_wrench[number] = np.concatenate([f, m])
 
-    def set_effort(self, tree: int, effort: ArrayLike) -> None:
+    def set_effort(self, tree: int | str, effort: ArrayLike) -> None:
         """Sets the joint forces (nv,) [N or N m] of an articulated tree, held until they are set again."""
-        a = self.dynamics.arrays
-        if not 0 <= tree < len(self.world.trees):
-            raise WorldError(f"tree: expected a number below {len(self.world.trees)}, got {tree}")
-        i, j = a.tree_v[tree], a.tree_v[tree + 1]
-        a.effort[i:j] = vector(effort, int(j - i), f"{self.world.trees[tree].name}: effort")
+        a, number = self.dynamics.arrays, number_of("tree", tree, self.world.trees)
+        i, j = a.tree_v[number], a.tree_v[number + 1]
+        a.effort[i:j] = vector(effort, int(j - i), f"{self.world.trees[number].name}: effort")
 
     def couple(self, body: int | str, **gains: float) -> Coupling:
         """Pulls a body's frame to a moving target by an implicit spring and damper; see :class:`Coupling`."""

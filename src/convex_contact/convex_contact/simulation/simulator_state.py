@@ -79,6 +79,9 @@ class SimulatorState:
         self._efforts = [joint.effort.copy() for joint in _body_joints(simulator)]
         self._control = None if simulator.control is None else simulator.control.copies()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(time={self.time:g} s)"
+
     def give_back(self, simulator: Simulator) -> None:
         """Restores the simulator; couplings that were made since are dropped.
 

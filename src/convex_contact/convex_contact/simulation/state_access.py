@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from convex_contact.collision.broad_phase import PAIRS
 from convex_contact.model.arrays import WorldArrays
 from convex_contact.model.deformable import DeformableTree
+from convex_contact.model.names import number_of
 from convex_contact.model.world import World, WorldError, vector
 
 
@@ -97,10 +98,7 @@ class StateAccess:
         return described.model.positions(self.coordinates(number))
 
     def _tree(self, tree: int | str) -> int:
-        names = [known.name for known in self.world.trees]
-        if tree not in names and not (isinstance(tree, int) and 0 <= tree < len(names)):
-            raise WorldError(f"tree: expected one of {', '.join(names) or 'none'}, got {tree!r}")
-        return names.index(tree) if isinstance(tree, str) else int(tree)
+        return number_of("tree", tree, self.world.trees)
 
     def _moved_by(self, body: int | str) -> int:
         number = self.world.number(body)

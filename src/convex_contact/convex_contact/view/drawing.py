@@ -213,17 +213,17 @@ class SimulationDrawing:
         return (low + high) / 2.0, (high - low) / 2.0 + _MARGIN * float((high - low).max())
 
     def _plate(self, canvas: Canvas, name: str, position: np.ndarray, orientation: np.ndarray, color: Color) -> None:
-        """Draws a half space: opaque ground, or a translucent wall."""
+        """Draws a half space: opaque ground, or a translucent wall, unless it has a colour of its own."""
         s, (middle, half) = 1.0 / self._scale, self._bounds
         x, y, z, w = orientation
         rotation = pin.Quaternion(w, x, y, z).matrix()
         normal, gravity = rotation[:, 2], np.asarray(self._simulator.world.gravity)
         sides = 2.0 * np.abs(rotation.T) @ half
         nearest = middle - ((middle - position) @ normal) * normal
-        level = -normal @ gravity > _LEVEL * np.linalg.norm(gravity)
+        level = gravity.any() and -normal @ gravity > _LEVEL * np.linalg.norm(gravity)
         size = (s * sides[0], s * sides[1], s * _THICKNESS)
         below = nearest - 0.5 * _THICKNESS * normal
-        canvas.box(name, s * below, orientation, size, GROUND if level and gravity.any() else color)
+        canvas.box(name, s * below, orientation, size, GROUND if level and color in _COLORS.values() else color)
 
     def _lines(self, canvas: Canvas) -> None:
         s, place = 1.0 / self._scale, self._table.position

@@ -6,16 +6,19 @@
     >>> page.save("ball.html")  # opens in any browser, without Python
 
 Only this machine can open the page, unless `host` allows others. Everyone who opens it can pause and reset the run.
+The check box "translucent" shows arrows that are inside of bodies.
 """
 
 from __future__ import annotations
 
 import math
 import socket
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from io import StringIO
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +40,8 @@ _LAG = 0.25
 _ARROW = (1.0, 2.2, 5.0)
 #: length of the weight of all moving bodies as an arrow, over the scene's size; many contacts share the weight
 _REACH = 1.0
+#: opacity of bodies that show the forces inside and behind them
+_TRANSLUCENT = 0.35
 #: position of the camera from the middle, over the scene's size
 _CAMERA = (0.65, -0.9, 0.5)
 
@@ -52,6 +57,14 @@ class _PageCanvas:
 
     def __init__(self, scene: viser.SceneApi) -> None:
         self._scene, self._handles = scene, dict[str, Any]()
+        self._opacities = dict[str, float | None]()
+
+    def set_translucent(self, translucent: bool) -> None:
+        """Makes all bodies translucent, or gives them their own opacity."""
+        for name, own in self._opacities.items():
+            opacity = min(_TRANSLUCENT, 1.0 if own is None else own) if translucent else own
+            if self._handles[name].opacity != opacity:
+                self._handles[name].opacity = opacity
 
     def _put(
         self, name: str, add: Callable[..., Any], position: np.ndarray, orientation: np.ndarray, **shape: Any
@@ -60,6 +73,7 @@ class _PageCanvas:
         handle = self._handles.get(name)
         if handle is None:
             self._handles[name] = add(f"/world/{len(self._handles)}", **shape, **place)
+            self._opacities[name] = shape["opacity"]
             return
         for key, value in place.items():
             if not np.array_equal(getattr(handle, key), value):
@@ -188,6 +202,10 @@ class Page:
         force_length: float | None = None,
         verbose: bool = True,
     ) -> None:
+        if not isinstance(simulator, Simulator):
+            raise ValueError(f"simulator: expected a Simulator, got {simulator!r}")
+        if type(port) is not int or not 0 <= port < 2**16:
+            raise ValueError(f"port: expected a whole number from 0 to {2**16 - 1}, got {port!r}")
         self.simulator = simulator
         if force_length is None:
             force_length = _REACH * self._size() / _weight(simulator)
@@ -206,7 +224,8 @@ class Page:
         self._canvas = _PageCanvas(self.server.scene)
         self._recorder: Any = None
         self._recorded = simulator.time
-        self._closed = False
+        self._closed = self._stepped = self._running = False
+        self._lock = threading.RLock()  # another thread may close the page
         self._controls()
         if verbose:
             print(self.address, flush=True)
@@ -230,7 +249,9 @@ class Page:
         self._again = gui.add_button("reset")
         self._speed = gui.add_slider("pace", min=0.05, max=4.0, step=0.05, initial_value=1.0)
         self._loads = gui.add_checkbox("contact forces", True)
+        self._translucent = gui.add_checkbox("translucent", False)
         self._line: Any = gui.add_text("state", "", disabled=True)
+        self._status: Any = gui.add_text("run", "", disabled=True)
         self._steps_asked, self._reset_asked = 0, False
 
         @self._once.on_click
@@ -248,22 +269,43 @@ class Page:
         camera.position = tuple((middle + size * np.array(_CAMERA)).tolist())
         camera.look_at = tuple(middle.tolist())
 
+    def _set_running(self, running: bool) -> None:
+        """Enables the buttons that only a run obeys, and draws the present state."""
+        self._running = running
+        self.update()
+
+    def _run_text(self) -> str:
+        if not self._running:
+            return "not running"
+        if self._paused.value:
+            return "paused"
+        if not self._stepped:
+            return "compiles for the first step"
+        return "running" if math.isnan(self.real_time_factor) else f"{self.real_time_factor:.2f} of real time"
+
     def _middle(self) -> np.ndarray:
         position = self.simulator.body_states()[0]
         moving = [i for i, body in enumerate(self.simulator.world.bodies) if body.kind in ("free", "link")]
         return np.asarray(position[moving].mean(axis=0)) if moving else np.zeros(3)
 
     def update(self) -> None:
-        """Draws the present state."""
+        """Draws the present state; does nothing once the page is closed."""
+        with self._lock:
+            if not self._closed:
+                self._update()
+
+    def _update(self) -> None:
         self._drawing.loads_shown = self._loads.value
+        self._once.disabled = self._again.disabled = not self._running
         with self.server.atomic():
             self._drawing.draw(self._canvas)
+            self._canvas.set_translucent(self._translucent.value)
             contacts = int((self.simulator.contacts.impulse[:, 2] > 0.0).sum())
-            pace = "" if math.isnan(self.real_time_factor) else f", {self.real_time_factor:.2f} of real time"
-            self._line.value = f"{self.simulator.time:.3f} s, {contacts} contacts{pace}"
-        if self._recorder is not None and self.simulator.time > self._recorded:
-            self._recorder.insert_sleep(self.simulator.time - self._recorded)
-            self._recorded = self.simulator.time
+            self._line.value, self._status.value = f"{self.simulator.time:.3f} s, {contacts} contacts", self._run_text()
+        if self._recorder is not None:
+            if self.simulator.time > self._recorded:
+                self._recorder.insert_sleep(self.simulator.time - self._recorded)
+            self._recorded = self.simulator.time  # less after a reset or in a restored state
 
     def run(
         self, duration: float | None = None, *, speed: float | None = None,
@@ -281,16 +323,16 @@ class Page:
             ValueError: the duration is negative, or the speed not positive.
         """
         duration = math.inf if duration is None else checks.number("duration", duration, minimum=0.0)
-        if speed is not None and not speed > 0.0:
-            raise ValueError(f"speed: expected a positive number, got {speed}")
+        if speed is not None and not (isinstance(speed, Real) and speed > 0.0):
+            raise ValueError(f"speed: expected a positive number, got {speed!r}")
         left, began = duration, (time.monotonic(), self.simulator.time)
         clock = time.monotonic()
+        self._set_running(True)
         try:
             while left > 1e-9 * self.simulator.time and not self._closed:
                 if self._reset_asked:
                     self._reset_asked = False
                     self.simulator.reset()
-                    self._recorded = 0.0
                     began = time.monotonic(), 0.0
                 pace = self._speed.value if speed is None else speed
                 frame = (1.0 if math.isinf(pace) else pace) / FRAME_RATE
@@ -308,7 +350,7 @@ class Page:
         except KeyboardInterrupt:
             pass
         finally:
-            self.update()
+            self._set_running(False)
 
     def _advance(self, duration: float, steps: int, before: Callable[[Simulator], None] | None) -> float:
         """Makes steps until a duration has passed, and at least a number of steps; returns the time that passed [s]."""
@@ -317,6 +359,7 @@ class Page:
             if before is not None:
                 before(self.simulator)
             self.simulator.step()
+            self._stepped = True
             steps -= 1
         return self.simulator.time - start
 
@@ -328,12 +371,14 @@ class Page:
         self._recorder, self._recorded = self.server.get_scene_serializer(), self.simulator.time
 
     def save(self, path: str | Path) -> None:
-        """Ends the recording, and writes it.
+        """Ends the recording, and writes it; if the file cannot be opened, the recording goes on.
 
         Args:
-            path: file name that ends in ``.html`` (a page that opens in any browser) or in ``.viser``.
+            path: file name that ends in ``.html`` (a page that opens in any browser) or in ``.viser`` (data of the
+                recording alone, for viser's own client: the file of its parameter `playbackPath`).
 
         Raises:
+            OSError: the file cannot be opened or written.
             RuntimeError: nothing was recorded.
             ValueError: another suffix.
         """
@@ -342,22 +387,24 @@ class Page:
             raise ValueError(f"path: expected a name that ends in .html or .viser, got {file.name!r}")
         if self._recorder is None:
             raise RuntimeError("save: there is no recording; record() begins one")
-        recorder, self._recorder = self._recorder, None
-        if file.suffix == ".html":
-            file.write_text(recorder.as_html(), encoding="utf-8")
-        else:
-            file.write_bytes(recorder.serialize())
+        with file.open("wb") as opened:  # before viser ends the recording
+            recorder, self._recorder = self._recorder, None
+            opened.write(recorder.as_html().encode() if file.suffix == ".html" else recorder.serialize())
 
     def close(self) -> None:
         """Closes the page, and ends a run that another thread has started."""
-        self._closed = True
-        self.server.stop()
+        with self._lock, redirect_stdout(StringIO()):  # viser prints that it stops
+            self._closed = True
+            self.server.stop()
 
     def __enter__(self) -> Page:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.address}{', closed' if self._closed else ''}: {self.simulator!r})"
 
     def _repr_html_(self) -> str:
         """Returns the page as the output of a notebook's cell."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 from convex_contact.model.materials import Material
@@ -17,7 +16,7 @@ from convex_contact.model.mjcf.settings import compiler, options
 from convex_contact.model.mjcf.tendons import add_tendons, read_tendons
 from convex_contact.model.mjcf.trees import Builder
 from convex_contact.model.world import World, WorldError
-from convex_contact.model.xml_document import XmlError
+from convex_contact.model.xml_document import XmlError, warn_user
 from haptic_files import FileError
 
 
@@ -67,7 +66,7 @@ def load_mjcf(
         raise WorldError(f"{file.name}: {error}") from None
     text = document.notes.text()
     if text:
-        warnings.warn(f"{file.name}: not simulated: {text}", MjcfWarning, stacklevel=2)
+        warn_user(f"{file.name}: not simulated: {text}", MjcfWarning)
     return world
 
 

@@ -22,6 +22,7 @@ from convex_contact.model.mjcf.contacts import Contacts, material_of
 from convex_contact.model.mjcf.geoms import MjcfGeom
 from convex_contact.model.mjcf.inertia import total
 from convex_contact.model.mjcf.joints import MjcfJoint
+from convex_contact.model.tree_arrays import MAX_VELOCITIES
 from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, World, WorldError
 
 #: least eigenvalue of a mass matrix relative to its greatest
@@ -177,6 +178,10 @@ class Builder:
         joints: list[tuple[MjcfBody, MjcfJoint, int]] = []
         for body in bodies:
             self._add_joints(model, body, joints, tree)
+        if model.nv > MAX_VELOCITIES:
+            raise bodies[0].element.error(
+                f"expected joints with {MAX_VELOCITIES} velocities at the most in a tree, got {model.nv}"
+            )
         values = _Values(model)
         for _, joint, index in joints:
             values.add(joint, index)
