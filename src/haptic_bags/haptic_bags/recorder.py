@@ -288,7 +288,7 @@ class Recorder(SuiteNode):
             self.fail(f"bag {self.path}: {line}")
 
     def missing(self) -> list[str]:
-        """Describes every topic that lacks ticks, or has ticks twice, in a line each.
+        """Describes all topics that lack ticks, those with the same in one line, and each that has ticks twice.
 
         Ticks count up to the last one that was received or that the device reported. When a run is interrupted, the
         last tick may lack its answers. In realtime only the device's state must be complete: a source that misses a
@@ -297,17 +297,20 @@ class Recorder(SuiteNode):
         clock = self.logs[self.experiment.clock]
         end = max(clock.last, self._reported_ticks - 1)
         left_out = clock.missing_until(end) if self.parameters["replay_of"] else []
-        lines = []
+        lacking, repeated = dict[str, list[str]](), list[str]()
         for topic, log in self.logs.items():
             if not self._lockstep and topic != self.experiment.clock:
                 continue
             ranges = log.missing_until(end if topic == self.experiment.clock else end - 1)
             ranges = [one for one in ranges if one not in left_out]
             if ranges:
-                lines.append(f"{topic} lacks ticks {ranges_text(ranges)}")
+                lacking.setdefault(ranges_text(ranges), []).append(topic)
             if log.repeated:
-                lines.append(f"{topic} has {log.repeated} ticks twice")
-        return lines
+                repeated.append(f"{topic} has {log.repeated} ticks twice")
+        lines = []
+        for ticks, topics in lacking.items():
+            lines.append(f"{', '.join(topics)} {'lacks' if len(topics) == 1 else 'lack'} ticks {ticks}")
+        return lines + repeated
 
 
 def _message_class(name: str) -> type:

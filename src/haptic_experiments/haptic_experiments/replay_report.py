@@ -286,7 +286,7 @@ def plot(recorded: Recording, replayed: Recording) -> tuple[Figure, str]:
         upper.legend(loc="upper right", fontsize="small", ncols=2)
     upper.set_ylabel(f"{name}{unit}")
     lower.set_ylabel(f"replay - recording{unit}")
-    lower.set_xlabel("time [s]")
+    lower.set_xlabel("time (s)")
     return figure, f"{topic}, {name}: recording and replay, and what lies between them."
 
 

@@ -265,13 +265,13 @@ def _figure(runs: dict[str, Signals], bag: Bag) -> Figure:
     first, legend = next(iter(runs.values()))[0], {"loc": "upper right", "fontsize": 8}
 
     def panel(words: str, curves: list[Curve], **settings: Any) -> Panel:
-        return Panel(words, curves, "time [s]", settings, first, legend)
+        return Panel(words, curves, "time (s)", settings, first, legend)
 
     return panels(
         GraphPanel.of(bag),
-        panel("tool [mm]", position),
-        panel("force [N]", force, ylim=(-0.1, 4.0)),
-        panel("to one step [µm]", apart),
+        panel("tool (mm)", position),
+        panel("force (N)", force, ylim=(-0.1, 4.0)),
+        panel("to one step (µm)", apart),
         size=(12, 13),
         height_ratios=(3, 3, 3, 2),
     )

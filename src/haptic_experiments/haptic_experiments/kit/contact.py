@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from convex_contact import World
@@ -332,5 +333,10 @@ def convergence_panel(table: Mapping[str, Mapping[float, float]], title: str) ->
     periods = np.array(sorted(next(iter(table.values()))))
     base = min(min(errors.values()) for errors in table.values())
     lines.append(Curve(periods, base * periods / periods[0], "first order", DASHED))
-    scales = {"xscale": "log", "yscale": "log"}
-    return Panel("position error $e_q$ (m)", lines, "time step (s)", scales, title=title)
+    ticks = {"xticks": periods, "xticklabels": [f"{period:g}" for period in periods]}
+    scales = {"xscale": "log", "yscale": "log", **ticks}
+
+    def hide_others(axes: Axes) -> None:
+        axes.tick_params(axis="x", which="minor", labelbottom=False)
+
+    return Panel("position error $e_q$ (m)", lines, "time step (s)", scales, title=title, extra=hide_others)

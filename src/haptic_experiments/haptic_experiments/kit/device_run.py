@@ -92,9 +92,9 @@ def _figure(state: Mapping[str, Any], numbers: RunNumbers) -> Figure:
     for i, axis in enumerate("xyz"[: force.shape[1]]):
         top.plot(time, 1e3 * position[:, i], label=axis)
         bottom.plot(time, force[:, i], label=axis)
-    top.set_ylabel("position [mm]")
-    bottom.set_ylabel("commanded force [N]")
-    bottom.set_xlabel("time [s]")
+    top.set_ylabel("position (mm)")
+    bottom.set_ylabel("commanded force (N)")
+    bottom.set_xlabel("time (s)")
     top.set_title(numbers.product)
     for axes in (top, bottom):
         axes.grid(True, alpha=0.3)

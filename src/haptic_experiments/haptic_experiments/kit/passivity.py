@@ -103,8 +103,8 @@ def _figure(ports: Mapping[tuple[str, str], Mapping[str, Any]]) -> Figure:
         column[0].set_title(name, fontsize=10)
         column[0].axhline(0.0, color="black", lw=0.6)
         column[0].legend(fontsize=8)
-        column[-1].set_xlabel("t [s]")
-    axes[0, 0].set_ylabel("absorbed energy [mJ]")
+        column[-1].set_xlabel("t (s)")
+    axes[0, 0].set_ylabel("absorbed energy (mJ)")
     if damped:
         axes[1, 0].set_ylabel("injected damping\n[N s/m] or [N m s/rad]")
     return figure

@@ -220,15 +220,15 @@ def _figure(runs: dict[str, Signals], bag: Bag) -> Figure:
     force.append(Curve(run.time, np.linalg.norm(run.friction, axis=1), "friction", {"color": "k"}))
     legend = {"loc": "upper right", "fontsize": 7}
 
-    def panel(up: str, curves: list[Curve], across: str = "time [s]", shaded: bool = False, **settings: Any) -> Panel:
+    def panel(up: str, curves: list[Curve], across: str = "time (s)", shaded: bool = False, **settings: Any) -> Panel:
         return Panel(up, curves, across, settings, run if shaded else None, legend)
 
     return panels(
         GraphPanel.of(bag),
-        [panel("z [mm]", side, "x [mm]"), panel("y [mm]", top, "x [mm]", aspect="equal")],
-        panel("force [N]", force, shaded=True),
-        panel("depth [µm]", depth, shaded=True, ylim=(-50.0, 600.0)),
-        [panel("push [mN]", lines, "frequency [Hz]", yscale="log"), panel("energy [mJ]", work)],
+        [panel("z (mm)", side, "x (mm)"), panel("y (mm)", top, "x (mm)", aspect="equal")],
+        panel("force (N)", force, shaded=True),
+        panel("depth (µm)", depth, shaded=True, ylim=(-50.0, 600.0)),
+        [panel("push (mN)", lines, "frequency (Hz)", yscale="log"), panel("energy (mJ)", work)],
         size=(12, 16),
         height_ratios=(3, 3, 3, 2, 3),
     )

@@ -295,12 +295,12 @@ def _figure(runs: dict[str, tuple[Scene, SlabMotion, SlabMotion]], bag: Bag, mar
     inside = {"loc": "upper left", "fontsize": 7, "ncols": 2}
     return panels(
         GraphPanel.of(bag),
-        Panel("along x [mm]", position, "", legend=outside),
-        Panel(f"{NAMES[0]} contact [N]", forces[0], "", legend=outside, extra=sticks[0]),
-        Panel(f"{NAMES[1]} contact [N]", forces[1], "time [s]", legend=outside, extra=sticks[1]),
+        Panel("along x (mm)", position, "", legend=outside),
+        Panel(f"{NAMES[0]} contact (N)", forces[0], "", legend=outside, extra=sticks[0]),
+        Panel(f"{NAMES[1]} contact (N)", forces[1], "time (s)", legend=outside, extra=sticks[1]),
         [
             Panel(
-                "to one implicit step [µm]", apart, "time [s]", legend=inside, extra=partial(make_room, fraction=0.35)
+                "to one implicit step (µm)", apart, "time (s)", legend=inside, extra=partial(make_room, fraction=0.35)
             ),
             _map_panel(scene, margin),
         ],

@@ -187,19 +187,19 @@ def _figure(runs: dict[str, Signals], bag: Bag) -> Figure:
             depths.append(Curve(np.array(list(known)), np.array(list(known.values())), kind, {"marker": "o"}))
     small = {"loc": "upper left", "fontsize": 7}
     rows: tuple[tuple[str, str, dict[str, Any]], ...] = (
-        ("tool", "tool [mm]", {}),
-        ("bodies", "displacement of bodies [mm]", {}),
-        ("push", "push [N]", {"ylim": (0.0, 9.0)}),
-        ("friction", "friction [N]", {"ylim": (0.0, 2.5)}),
-        ("apart", "to one step [mm]", {"yscale": "log", "ylim": (1e-3, 1e1)}),
+        ("tool", "tool (mm)", {}),
+        ("bodies", "displacement of bodies (mm)", {}),
+        ("push", "push (N)", {"ylim": (0.0, 9.0)}),
+        ("friction", "friction (N)", {"ylim": (0.0, 2.5)}),
+        ("apart", "to one step (mm)", {"yscale": "log", "ylim": (1e-3, 1e1)}),
     )
     log: dict[str, Any] = {"xscale": "log", "yscale": "log"}
     figure = panels(
         GraphPanel.of(bag),
-        *(Panel(words, curves[key], "time [s]", settings, first, small) for key, words, settings in rows),
+        *(Panel(words, curves[key], "time (s)", settings, first, small) for key, words, settings in rows),
         [
-            Panel("tool at rest [µm]", curves["rest"], "frequency [Hz]", {**log, "ylim": (1e-4, 1e2)}),
-            Panel("depth in its top [mm]", depths, "mass of the box [g]", log),
+            Panel("tool at rest (µm)", curves["rest"], "frequency (Hz)", {**log, "ylim": (1e-4, 1e2)}),
+            Panel("depth in its top (mm)", depths, "mass of the box (g)", log),
         ],
         size=(13, 19),
         height_ratios=(3, 3, 2, 2, 2, 2, 3),
