@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -14,6 +15,7 @@ def main() -> None:
     Ctrl-C during the imports and during the end of the interpreter ends the process at once, without a traceback. The
     script `haptics` starts this program with SIGINT blocked, so that it does not come before.
     """
+    gc.set_threshold(50_000, 10, 10)  # most of what imports and reports make lasts until the end
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not in the background of a shell
     if interruptible:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
+from haptic_math.array_assignment import assign
+
 #: a unit normal with a smaller part outside the span of the others adds no direction [-]
 DEPENDENT = 1e-6
 #: relative difference below which two squares are equal; the first of them is taken
@@ -33,7 +35,7 @@ def write_normal_basis(normals: np.ndarray, basis: np.ndarray) -> int:
         if best < 0:
             break
         direction = basis[rank]
-        direction[:] = rest[best]
+        assign(direction, rest[best])
         if rank > 0:
             for j in range(rank):  # a second time, because rounding is large in the rest of a nearly dependent normal
                 _remove(basis[j], direction)
@@ -65,7 +67,7 @@ def write_pressing_basis(normals: np.ndarray, forces: np.ndarray, basis: np.ndar
     pressing, count = np.empty_like(normals), 0
     for i in range(len(forces)):
         if forces[i] > 0.0:
-            pressing[count] = normals[i]
+            assign(pressing[count], normals[i])
             count += 1
     return write_normal_basis(pressing[:count], basis)
 

@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
+from haptic_math.array_assignment import assign
 from haptic_math.rotations import product_entries
 
 _product = njit(cache=True, nogil=True, error_model="numpy")(product_entries)
@@ -19,19 +20,19 @@ _product = njit(cache=True, nogil=True, error_model="numpy")(product_entries)
 @njit(cache=True, nogil=True, error_model="numpy")
 def write_in_base(rotation: np.ndarray, pair: np.ndarray, out: np.ndarray) -> None:
     """Writes a pair of vectors (6,) of the spatial frame in the base frame; `rotation` (3, 3) is spatial to base."""
-    out[:] = (pair.reshape(2, 3) @ rotation.T).ravel()
+    assign(out, (pair.reshape(2, 3) @ rotation.T).ravel())
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def write_in_space(rotation: np.ndarray, pair: np.ndarray, out: np.ndarray) -> None:
     """Writes a pair of vectors (6,) of the base frame in the spatial frame; `rotation` (3, 3) is spatial to base."""
-    out[:] = (pair.reshape(2, 3) @ rotation).ravel()
+    assign(out, (pair.reshape(2, 3) @ rotation).ravel())
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def write_position_inside(rotation: np.ndarray, origin: np.ndarray, position: np.ndarray, out: np.ndarray) -> None:
     """Writes a position (3,) of the base frame in the spatial frame with this origin [m]."""
-    out[:] = rotation.T @ (position - origin)
+    assign(out, rotation.T @ (position - origin))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -61,7 +62,7 @@ def write_outside(
         quaternion: of the virtual tool, spatial frame.
         pose: result, base frame.
     """
-    pose[:3] = origin + rotation @ position
+    assign(pose[:3], origin + rotation @ position)
     o, q, t = orientation, quaternion, tool_inverse
     x, y, z, w = _product(o[0], o[1], o[2], o[3], q[0], q[1], q[2], q[3])
     pose[3], pose[4], pose[5], pose[6] = _product(x, y, z, w, t[0], t[1], t[2], t[3])
@@ -130,8 +131,8 @@ def write_feedback(
         feedback: result, shape (6,).
         saturated: result, shape (6,).
     """
-    feedback[:] = gains[0] @ error + gains[1] @ integral + gains[2] @ rate
-    saturated[:] = np.abs(feedback) > limit
+    assign(feedback, gains[0] @ error + gains[1] @ integral + gains[2] @ rate)
+    assign(saturated, np.abs(feedback) > limit)
     return bool(saturated.any())
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from haptic_friction.laws.projection import project_principal
+from haptic_math.array_assignment import assign
 
 #: eigenvalues of W below this fraction of the largest are directions that the constraints forbid
 _FORBIDDEN = 1e-9
@@ -53,13 +54,13 @@ def solve(
         sticks, directions, largest[law] = _solve_element(
             code, coefficients[law], 3 * law, velocity, mobility, twist, period, forces
         )
-        wrench[:] = -forces
+        assign(wrench, -forces)
         return sticks, directions, True
     values, vectors = _principal(period * (twist @ mobility))
     y = vectors.T.copy() @ (twist @ velocity)
     sticks, together = _stick_together(values, vectors, y, coefficients[0][0, 0], coefficients[1][0, 0])
     if sticks:
-        wrench[:] = -together
+        assign(wrench, -together)
         return True, len(values), True
     step, change = np.zeros(6), 0.0
     for sweep in range(SWEEPS):
@@ -73,7 +74,7 @@ def solve(
         ratio = np.sum(step * last) / max(np.sum(last * last), _TINY)
         if sweep % _EXTRAPOLATED == _EXTRAPOLATED - 1 and sweep < SWEEPS - 1 and 0.0 < ratio < 1.0:
             forces += ratio / (1.0 - ratio) * step  # the limit of steps that keep shrinking by this ratio
-    wrench[:] = -forces
+    assign(wrench, -forces)
     return False, len(values), change <= _ROUNDED * np.abs(forces).max()
 
 

@@ -33,6 +33,7 @@ from convex_contact.collision.narrow_phase import _UPRIGHT, is_native
 from convex_contact.model.arrays import ContactRecord, WorldRecord
 from convex_contact.model.native import manifolds
 from convex_contact.model.shapes import BOX, CAPSULE, CYLINDER, HALF_SPACE, HULL, SPHERE
+from haptic_math.array_assignment import assign
 
 #: steps of the central differences over the smaller shape's radius, between polytopes and with a curved shape
 _STEP, _CURVED_STEP = 1e-5, 2e-3
@@ -157,7 +158,7 @@ def _differentiate_closed_form(w: _Shapes, poses: np.ndarray, c: _Points, k: int
                 dx, dy = sizes[a, 0] * (dx - along * ux), sizes[a, 0] * (dy - along * uy)
                 for _ in range(quarter):
                     dx, dy = -dy, dx
-                slide[:, j] = R[:, 0] * dx + R[:, 1] * dy
+                assign(slide[:, j], R[:, 0] * dx + R[:, 1] * dy)
     ca, cb = poses[body[a], 9:], poses[body[b], 9:]
     ra, rb = s - ca, s - cb
     for side in range(2):
@@ -255,7 +256,7 @@ def _differentiate_native(w: _Shapes, poses: np.ndarray, c: _Points, start: int,
     pair[0, 1] = 1
     shape = np.array([shapes[a], shapes[b]])
     both = np.empty((2, 12))
-    both[0] = w.geometry_pose[a]
+    assign(both[0], w.geometry_pose[a])
     reach = np.array([1.0])
     for k in range(start, end):
         reach[0] = max(reach[0], 2 * abs(c.phi0[k]))
@@ -267,7 +268,7 @@ def _differentiate_native(w: _Shapes, poses: np.ndarray, c: _Points, start: int,
         length = step if j < 3 else step / size
         for side in range(2):
             h = length if side else -length
-            both[1] = w.geometry_pose[b]
+            assign(both[1], w.geometry_pose[b])
             _move(both[1], j, h, origin)
             found = manifolds(
                 w.context[0], 1, pair.ctypes.data, shape.ctypes.data, both.ctypes.data, reach.ctypes.data, room,
@@ -298,7 +299,8 @@ def _differentiate_native(w: _Shapes, poses: np.ndarray, c: _Points, start: int,
         n, lever = c.frame[start + k, 2], c.point[start + k] - origin
         for j in range(6):
             if width[k, j] > 0:
-                relative[k, :, j] /= width[k, j]
+                for r in range(7):
+                    relative[k, r, j] /= width[k, j]
                 continue
             relative[k, :, j] = 0.0
             axis = np.zeros(3)

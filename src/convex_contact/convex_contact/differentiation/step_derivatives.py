@@ -69,6 +69,7 @@ from convex_contact.differentiation.small_vectors import add_cross, add_scaled, 
 from convex_contact.model.arrays import ContactRecord, WorldRecord
 from convex_contact.problem import contact_kernels as kernels
 from haptic_files.moved_modules import renamed
+from haptic_math.array_assignment import assign_rows
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -80,7 +81,7 @@ def _twist_jacobian(w: Trees, body: int, out: np.ndarray) -> None:
         for i in range(6):
             out[i, i] = 1.0
     else:
-        out[:] = w.link_jacobian[link]
+        assign_rows(out, w.link_jacobian[link])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -10,6 +10,8 @@ import math
 import numpy as np
 from numba import njit
 
+from haptic_math.array_assignment import assign_rows
+
 #: all three axes
 ALL_AXES = np.ones(3, dtype=np.bool_)
 
@@ -79,7 +81,9 @@ def express_in_base(
 ) -> None:
     """Converts the fields of planes in place from the world to the device's base frame and measures."""
     vectors, n = np.concatenate((point, normal, velocity)) @ rotation.T, len(distance)
-    point[:], normal[:], velocity[:] = vectors[:n] / scale + origin, vectors[n : 2 * n], vectors[2 * n :] / scale
+    assign_rows(point, vectors[:n] / scale + origin)
+    assign_rows(normal, vectors[n : 2 * n])
+    assign_rows(velocity, vectors[2 * n :] / scale)
     distance /= scale
     inverse_mass /= scale**2
 
@@ -87,7 +91,9 @@ def express_in_base(
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_force(rotation: np.ndarray, scale: float, force: np.ndarray, wrench: np.ndarray) -> None:
     """Adds a force (3,) [N] of the device's base frame and measure to a wrench (6,) in the world frame."""
-    wrench[:3] += force @ rotation / scale
+    f = force @ rotation / scale
+    for i in range(3):
+        wrench[i] += f[i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -102,7 +108,8 @@ def add_force_at(
 ) -> None:
     """Adds a force at a point (3,) [m] of the device's base frame to a wrench about a center (3,) [m] of the world."""
     f, arm = force @ rotation / scale, scale * ((point - origin) @ rotation) - center
-    wrench[:3] += f
+    for i in range(3):
+        wrench[i] += f[i]
     wrench[3] += arm[1] * f[2] - arm[2] * f[1]
     wrench[4] += arm[2] * f[0] - arm[0] * f[2]
     wrench[5] += arm[0] * f[1] - arm[1] * f[0]

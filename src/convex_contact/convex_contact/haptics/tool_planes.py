@@ -32,6 +32,7 @@ from convex_contact.model.world import World
 from convex_contact.problem import checks
 from convex_contact.simulation.dynamics import WorldDynamics, find_contacts
 from haptic_files.moved_modules import RenamedMember
+from haptic_math.array_assignment import assign, assign_rows
 
 if TYPE_CHECKING:
     from convex_contact.simulation.body_table import BodyTable
@@ -153,7 +154,7 @@ def _reduce_inverse_masses(
         A[:] = 0.0
         for k in range(3):
             A[k, k] = mass[b]
-        A[3:, 3:] = R @ inertia[b] @ R.T
+        assign_rows(A[3:, 3:], R @ inertia[b] @ R.T)
         supported = False
         for k in range(c.count[0]):
             one, two = c.body[k, 0], c.body[k, 1]
@@ -163,12 +164,12 @@ def _reduce_inverse_masses(
             supported = True
             for j in range(3):
                 r[j], row[j] = c.point[k, j] - o[j], c.frame[k, 2, j]
-            row[3:] = np.cross(r, row[:3])
+            assign(row[3:], np.cross(r, row[:3]))
             A += weight * c.stiffness[k] * np.outer(row, row)
         if supported:
             for j in range(3):
                 r[j], row[j] = point[i, j] - o[j], normal[i, j]
-            row[3:] = np.cross(r, row[:3])
+            assign(row[3:], np.cross(r, row[:3]))
             inverse_mass[i] = row @ np.linalg.solve(A, row)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 
 from convex_contact.problem import checks
+from haptic_math.array_assignment import assign_rows
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def rotation_of(F: np.ndarray, R: np.ndarray) -> None:
 
     Newton's iteration R <- (R + R^-T)/2 (Higham 1986); a singular value decomposition where it would find a reflection.
     """
-    R[:] = F
+    assign_rows(R, F)
     determinant = np.inf
     for _ in range(50):
         c00 = R[1, 1] * R[2, 2] - R[1, 2] * R[2, 1]
@@ -160,10 +161,11 @@ def rotation_of(F: np.ndarray, R: np.ndarray) -> None:
         if change < 1e-8:  # quadratic convergence: R is exact to rounding
             return
     U, _, V = np.linalg.svd(F)
-    R[:] = U @ V
+    assign_rows(R, U @ V)
     if np.linalg.det(R) < 0.0:
-        U[:, 2] *= -1.0
-        R[:] = U @ V
+        for i in range(3):
+            U[i, 2] *= -1.0
+        assign_rows(R, U @ V)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -12,6 +12,7 @@ from convex_contact.model.arrays import WorldRecord
 from convex_contact.model.bodies import write_pose, write_quaternion
 from convex_contact.model.deformable import DeformableTree
 from convex_contact.model.tree_kernels import place_links
+from haptic_math.array_assignment import assign
 
 if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import WorldDynamics
@@ -112,7 +113,8 @@ def read_bodies(w: WorldRecord, bodies: BodyLists, out: BodyColumns) -> None:
 def _read_states(w: WorldRecord, q: np.ndarray, v: np.ndarray, bodies: BodyLists, out: BodyColumns) -> None:
     """Writes the rows in each of several states (n, nq), (n, nv), with one more axis in `out`; ends with the last."""
     for k in range(len(q)):
-        w.q[:], w.v[:] = q[k], v[k]
+        assign(w.q, q[k])
+        assign(w.v, v[k])
         state = BodyColumns(out.position[k], out.orientation[k], out.velocity[k], out.angular_velocity[k])
         read_bodies(w, bodies, state)
 

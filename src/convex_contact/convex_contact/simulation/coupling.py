@@ -31,6 +31,7 @@ from convex_contact.model.world import WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.dynamics import WorldDynamics
 from haptic_files.moved_modules import RenamedMember, renamed
+from haptic_math.array_assignment import assign
 from haptic_math.native_calls import doubles_at
 
 
@@ -71,7 +72,7 @@ def _pose_error(pose: np.ndarray, center: np.ndarray, target: np.ndarray, error:
         q[j], q[k] = rotation[i, j] + rotation[j, i], rotation[i, k] + rotation[k, i]
         q[3] = rotation[k, j] - rotation[j, k]
         if q[3] < 0.0:
-            q[:] = -q
+            assign(q, -q)
     sine = np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2])
     scale = 2.0 * np.arctan2(sine, q[3]) / sine if sine > 0.0 else 0.0
     for i in range(3):

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from convex_contact.model.bodies import move, write_pose, write_quaternion
+from haptic_math.array_assignment import assign
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -17,7 +18,7 @@ def move_prescribed(pose: np.ndarray, twist: np.ndarray, period: float, linear: 
     if not moves:
         return
     q = np.empty(7)
-    q[:3] = pose[9:]
+    assign(q[:3], pose[9:])
     write_quaternion(pose, q[3:])
     move(q, twist, period, linear)
     write_pose(pose, q)

@@ -24,6 +24,7 @@ from convex_contact.simulation.compiled_step import STATUSES
 from convex_contact.simulation.step_start import StepStart
 from convex_contact.solver import newton
 from convex_contact.solver.borrowed import Record, RecordType
+from haptic_math.array_assignment import assign
 from haptic_math.native_calls import call_integer
 from haptic_math.rotations import product_entries
 
@@ -205,9 +206,10 @@ def _attempt_record(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _return_to_start(x: AttemptRecord, w: WorldRecord) -> None:
-    w.q[:], w.v[:] = x.q0, x.v0
+    assign(w.q, x.q0)
+    assign(w.v, x.v0)
     for k, body in enumerate(x.prescribed):
-        w.body_pose[body] = x.pose0[k]
+        assign(w.body_pose[body], x.pose0[k])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -19,6 +19,7 @@ from convex_contact.simulation.torsional_friction import torsional_sizes, write_
 from convex_contact.solver.borrowed import borrow
 from convex_contact.solver.branches import branches_of, copy_branches, side_of
 from convex_contact.solver.workspace import TermInputs, inputs, reserve
+from haptic_math.array_assignment import assign, assign_rows
 
 _P = contact_kernels
 _U = np.uintp
@@ -221,6 +222,8 @@ def load_rows(s: Any, rows: TermInputs) -> None:
 def _keep(source: TermInputs, target: TermInputs, m: int) -> None:
     """Copies m rows; arrays that are the same stay as they are."""
     n = source.start[m]
-    target.a[:m], target.b[:m], target.start[: m + 1] = source.a[:m], source.b[:m], source.start[: m + 1]
-    target.J[:n] = source.J[:n]
-    target.parameters[:m] = source.parameters[:m]
+    assign(target.a[:m], source.a)
+    assign(target.b[:m], source.b)
+    assign(target.start[: m + 1], source.start)
+    assign(target.J[:n], source.J)
+    assign_rows(target.parameters[:m], source.parameters)

@@ -17,6 +17,7 @@ from convex_contact.model.bodies import FREE
 from convex_contact.problem import checks
 from convex_contact.simulation.compiled_step import STATUSES, StepRecord, make_steps
 from convex_contact.solver import newton
+from haptic_math.array_assignment import assign
 
 if TYPE_CHECKING:
     from convex_contact.simulation.simulator import Simulator
@@ -78,18 +79,19 @@ def make_forced_steps(
         result = make_steps(x, into_first == ((k - first) % 2 == 0), period, horizon, 1, True, 0)
         if result < STATUSES:
             return STATUSES * (k - first) + result
-        q[k + 1], v[k + 1] = w.q, w.v
+        assign(q[k + 1], w.q)
+        assign(v[k + 1], w.v)
     return STATUSES * (len(q) - 1 - first) + newton.CONVERGED
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _apply(w: WorldRecord, force: np.ndarray, effort: np.ndarray, wrench: np.ndarray) -> None:
     """Sets the applied forces to the sum of a force (nv,) and those of all steps."""
-    w.effort[:] = effort + force
+    assign(w.effort, effort + force)
     for tree in range(len(w.tree_kind)):
         if w.tree_kind[tree] == FREE:
             body, i = w.tree_body[tree], w.tree_v[tree]
-            w.body_wrench[body] = wrench[body] + force[i : i + 6]
+            assign(w.body_wrench[body], wrench[body] + force[i : i + 6])
 
 
 def trajectory(simulator: Simulator, steps: int, forces: ArrayLike | None = None) -> StateTrajectory:

@@ -12,6 +12,7 @@ from haptic_devices.cobotic.kinematics import bias, inverse, joint_rates
 from haptic_devices.cobotic.records import Driver
 from haptic_devices.components.commanded_motion import CommandedMotion
 from haptic_devices.components.joint_rates import limit_rates
+from haptic_math.array_assignment import assign
 
 
 @njit(cache=True)
@@ -31,17 +32,17 @@ def aim(motion: CommandedMotion, measured: np.ndarray, driver: Driver, period: f
     qdd[:] = 0.0
     if fields & POSITION:
         if motion.by_joints[0]:
-            unclipped[:] = motion.joint_position
+            assign(unclipped, motion.joint_position)
         else:
             inverse(motion.pose, unclipped.copy(), unclipped)
-        q[:] = unclipped
+        assign(q, unclipped)
     elif fields & VELOCITY:
-        q[:] = measured
+        assign(q, measured)
     for i in range(6):
         q[i] = min(max(q[i], -limits[i]), limits[i])
     if fields & VELOCITY:
         if motion.by_joints[1]:
-            qd[:] = motion.joint_velocity
+            assign(qd, motion.joint_velocity)
         else:
             joint_rates(q, motion.twist, qd)
         limit_rates(qd, driver.speeds)
@@ -49,11 +50,12 @@ def aim(motion: CommandedMotion, measured: np.ndarray, driver: Driver, period: f
             rate = motion.acceleration.copy()
             angular = np.empty(3)
             bias(q, qd, angular)
-            rate[3:6] -= angular
+            for i in range(3):
+                rate[3 + i] -= angular[i]
             joint_rates(q, rate, qdd)
         if not fields & POSITION:
             q += period * qd
-            unclipped[:] = q
+            assign(unclipped, q)
     for i in range(6):
         if abs(q[i]) >= limits[i]:
             q[i] = math.copysign(limits[i], q[i])

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from haptic_math.array_assignment import assign
+
 
 @njit(cache=True)
 def rotation(q: np.ndarray, matrix: np.ndarray) -> None:
@@ -33,8 +35,8 @@ def tool_jacobian(q: np.ndarray, jacobian: np.ndarray) -> None:
 @njit(cache=True)
 def forward(q: np.ndarray, qd: np.ndarray, pose: np.ndarray, twist: np.ndarray) -> None:
     """Writes the tool's pose (7,), quaternion x, y, z, w, and twist (6,) in the base frame."""
-    pose[0:3] = q[0:3]
-    twist[0:3] = qd[0:3]
+    assign(pose[0:3], q[0:3])
+    assign(twist[0:3], qd[0:3])
     cy, sy, ct, st = np.cos(q[3]), np.sin(q[3]), np.cos(q[4]), np.sin(q[4])
     twist[3] = cy * qd[4] - sy * ct * qd[5]
     twist[4] = sy * qd[4] + cy * ct * qd[5]
@@ -56,11 +58,11 @@ def inverse(pose: np.ndarray, near: np.ndarray, q: np.ndarray) -> None:
         near: joint positions (6,).
         q: result.
     """
-    q[0:3] = pose[0:3]
+    assign(q[0:3], pose[0:3])
     x, y, z, w = pose[3], pose[4], pose[5], pose[6]
     square = x * x + y * y + z * z + w * w
     if square == 0.0:
-        q[3:6] = near[3:6]
+        assign(q[3:6], near[3:6])
         return
     s = 2.0 / square
     sine = s * (y * z + x * w)
@@ -82,7 +84,7 @@ def inverse(pose: np.ndarray, near: np.ndarray, q: np.ndarray) -> None:
 def joint_rates(q: np.ndarray, twist: np.ndarray, rates: np.ndarray) -> None:
     """Writes the joint rates (6,), J^-1 times a twist (6,)."""
     cy, sy, ct, st = np.cos(q[3]), np.sin(q[3]), np.cos(q[4]), np.sin(q[4])
-    rates[0:3] = twist[0:3]
+    assign(rates[0:3], twist[0:3])
     rates[4] = cy * twist[3] + sy * twist[4]
     rates[5] = (-sy * twist[3] + cy * twist[4]) / ct
     rates[3] = twist[5] - st * rates[5]

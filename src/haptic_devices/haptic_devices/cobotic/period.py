@@ -19,6 +19,7 @@ from haptic_devices.components.device_values import views_of
 from haptic_devices.components.force_sensor import cell_of
 from haptic_devices.hands.operator import hand_of, planned_row
 from haptic_devices.motions.spatial import POSE
+from haptic_math.array_assignment import assign, assign_rows
 
 #: joints of the slides and of the gimbal
 TRANSLATION, ROTATION = slice(0, 3), slice(3, 6)
@@ -63,9 +64,9 @@ def pass_period(
     compensation = compensation_of(compensation_arguments)
     period = encoders[0, encoder.PERIOD]
     aim(commanded(fields, motion, by_joints, 6), reading.position, driver, period)
-    servo.commands[number % servo.commands.shape[0]] = driver.command
+    assign_rows(servo.commands[number % servo.commands.shape[0]], driver.command)
     integrate(truth, rate, servo, powered, body, cell, hand, number, period)
-    truth.operator_target[:] = planned_row(hand, number + 1)[POSE]
+    assign(truth.operator_target, planned_row(hand, number + 1)[POSE])
     for kind, part in enumerate((TRANSLATION, ROTATION)):
         encoder.sample(truth.position[part], encoders[kind], reading.position[part], reading.velocity[part])
     observe(truth, reading, jacobian, servo.followed, body, cell, compensation, noise, False)

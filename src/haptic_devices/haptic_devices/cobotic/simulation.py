@@ -50,6 +50,7 @@ from haptic_devices.device import DeviceValues
 from haptic_devices.hands.operator import HandArrays, planned_row
 from haptic_devices.hands.spatial_hand import muscle_wrench
 from haptic_devices.motions.spatial import GRIP
+from haptic_math.array_assignment import assign
 
 #: integration steps per control period: 0.1 ms at 1 kHz, 1/80 of the servo's time constant
 SUBSTEPS = 10
@@ -102,7 +103,7 @@ def to_tool(matrix: np.ndarray, wrench: np.ndarray, result: np.ndarray) -> None:
 def joint_loads(q: np.ndarray, wrench: np.ndarray, load: np.ndarray) -> None:
     """Writes the joint efforts J^T w (6,) of a wrench (6,) at the tool point, base frame."""
     cy, sy, ct, st = np.cos(q[3]), np.sin(q[3]), np.cos(q[4]), np.sin(q[4])
-    load[0:3] = wrench[0:3]
+    assign(load[0:3], wrench[0:3])
     load[3] = wrench[5]
     load[4] = cy * wrench[3] + sy * wrench[4]
     load[5] = ct * (-sy * wrench[3] + cy * wrench[4]) + st * wrench[5]
@@ -227,7 +228,7 @@ def observe(
     """
     forward(truth.position, truth.velocity, truth.tool_pose, truth.tool_twist)
     forward(reading.position, reading.velocity, reading.tool_pose, reading.tool_twist)
-    reading.effort[:] = truth.effort
+    assign(reading.effort, truth.effort)
     q, expected = reading.position, compensation.expected
     tool_jacobian(q, jacobian)
     matrix, own, model = np.empty((3, 3)), np.zeros(6), np.empty(6)
@@ -235,7 +236,8 @@ def observe(
     if compensation.kind == FULL:
         rate, angular = jacobian @ followed, np.empty(3)
         bias(q, reading.velocity, angular)
-        rate[3:6] += angular
+        for i in range(3):
+            rate[3 + i] += angular[i]
         own_wrench(matrix, body, reading.tool_twist[3:6], rate, GRAVITY, own)
     elif compensation.kind == WEIGHT:
         own_wrench(matrix, body, np.zeros(3), np.zeros(6), GRAVITY, own)
@@ -246,5 +248,5 @@ def observe(
         else:
             force_sensor.low_pass(compensation.filter, model[i], expected[i])
         model[i] = force_sensor.measure(cell, i, noise[i]) - expected[i, 0]
-    reading.tool_wrench[0:3] = matrix @ model[0:3]
-    reading.tool_wrench[3:6] = matrix @ model[3:6]
+    assign(reading.tool_wrench[0:3], matrix @ model[0:3])
+    assign(reading.tool_wrench[3:6], matrix @ model[3:6])

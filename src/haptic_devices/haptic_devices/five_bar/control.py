@@ -11,6 +11,7 @@ from haptic_devices.components.commanded_motion import CommandedMotion, commande
 from haptic_devices.components.joint_rates import limit_rates
 from haptic_devices.five_bar.kinematics import Linkage, inverse, joint_rates, linkage_of, stop
 from haptic_devices.five_bar.parameters import LinkInertia
+from haptic_math.array_assignment import assign
 
 
 @njit(cache=True)
@@ -38,13 +39,13 @@ def aim(
     torque[:] = 0.0
     if fields & POSITION:
         if by_joints[0]:
-            q[:] = motion.joint_position
+            assign(q, motion.joint_position)
         else:
             inverse(linkage, motion.pose[0], motion.pose[1], q)
     stop(linkage, q)
     if fields & VELOCITY:
         if by_joints[1]:
-            qd[:] = motion.joint_velocity
+            assign(qd, motion.joint_velocity)
         else:
             joint_rates(linkage, q, motion.twist[0], motion.twist[1], qd)
         limit_rates(qd, speeds)

@@ -50,6 +50,7 @@ from haptic_devices.five_bar.kinematics import Linkage, forward, linkage_of, sto
 from haptic_devices.five_bar.parameters import LinkInertia
 from haptic_devices.hands.operator import HandArrays, hand_of, muscle_force, planned_row
 from haptic_devices.motions.planar import COLUMNS
+from haptic_math.array_assignment import assign
 from haptic_math.borrowed_arrays import borrowed
 
 #: integration steps per control period: 0.1 ms at 1 kHz, 1/100 of the period of the gears' fastest oscillation
@@ -183,7 +184,7 @@ def integrate(
             mass = hand.inertia[i]
             wrench[i] += (force[i] - mass * acceleration) / SUBSTEPS
             force_sensor.low_pass(cell.filter, force[i] - (mass + arm.grip) * acceleration, cell.state[i])
-        twist[:] = after
+        assign(twist, after)
 
 
 @njit(cache=True)
@@ -208,7 +209,7 @@ def observe(
     """
     forward(linkage, state.position, state.velocity, truth.tool_pose, truth.tool_twist)
     forward(linkage, reading.position, reading.velocity, reading.tool_pose, reading.tool_twist)
-    reading.effort[:] = truth.effort
+    assign(reading.effort, truth.effort)
     for i in range(6):
         reading.tool_wrench[i] = force_sensor.measure(cell, i, noise[i])
     tool_jacobian(linkage, reading.position, jacobian)

@@ -31,6 +31,7 @@ from haptic_devices.device import DeviceValues
 from haptic_devices.hands.operator import HandArrays, hand_of, planned_row
 from haptic_devices.hands.spatial_hand import muscle_wrench, rotation_error
 from haptic_devices.motions.spatial import GRIP, POSE
+from haptic_math.array_assignment import assign
 from tau_wall_control.device import kernels
 from tau_wall_control.device.arrays import MechanismArrays
 
@@ -104,7 +105,7 @@ def state_rate(state: np.ndarray, acceleration: np.ndarray, rate: np.ndarray) ->
     rate[4] = 0.5 * (w * b + c * x - a * z)
     rate[5] = 0.5 * (w * c + a * y - b * x)
     rate[6] = -0.5 * (a * x + b * y + c * z)
-    rate[7:] = acceleration
+    assign(rate[7:], acceleration)
 
 
 @njit(cache=True, error_model="numpy")
@@ -164,11 +165,13 @@ def integrate(
             total[k] += weight / 6.0 * dt * rates[k]
     for k in range(13):
         s[k] = state[k] + total[k]
-    s[3:7] /= math.sqrt(s[3] ** 2 + s[4] ** 2 + s[5] ** 2 + s[6] ** 2)
+    length = math.sqrt(s[3] ** 2 + s[4] ** 2 + s[5] ** 2 + s[6] ** 2)
+    for k in range(3, 7):
+        s[k] /= length
     kernels.rotation_of(s[3:7], R)
     code = kernels.chain_angles(chains, base, s[:3], R, q)
     if code == kernels.OK:
-        state[:] = s
+        assign(state, s)
     return code
 
 
@@ -210,15 +213,15 @@ def observe(
     for i in range(6):
         for k in range(6):
             truth.velocity[i] += G[i, k] * state[7 + k]
-    truth.tool_pose[:] = state[:7]
-    truth.tool_twist[:] = state[7:]
+    assign(truth.tool_pose, state[:7])
+    assign(truth.tool_twist, state[7:])
     if settled:
         for i in range(6):
             reading.position[i] = encoder.quantise(truth.position[i], encoders[encoder.RESOLUTION])
             reading.velocity[i] = 0.0
     else:
         encoder.sample(truth.position, encoders, reading.position, reading.velocity)
-    reading.effort[:] = truth.effort
+    assign(reading.effort, truth.effort)
     code, _ = kernels.forward_kinematics(chains, base, reading.position, p, R, 1e-11)
     if code == kernels.OK:
         code = kernels.chain_angles(chains, base, p, R, q)
@@ -227,11 +230,13 @@ def observe(
     if code != kernels.OK:
         return code
     kernels.actuated_map(H, G)
-    jacobian[:] = np.eye(6)
+    jacobian[:] = 0.0
+    for i in range(6):
+        jacobian[i, i] = 1.0
     if not kernels.gauss_solve(G, jacobian):
         return kernels.FK_DIVERGED
     pose, twist = reading.tool_pose, reading.tool_twist
-    pose[0:3] = p
+    assign(pose[0:3], p)
     w = 0.5 * math.sqrt(1.0 + R[0, 0] + R[1, 1] + R[2, 2])  # never near 0: the stop's range is at most 3 rad
     pose[3], pose[4] = (R[2, 1] - R[1, 2]) / (4.0 * w), (R[0, 2] - R[2, 0]) / (4.0 * w)
     pose[5], pose[6] = (R[1, 0] - R[0, 1]) / (4.0 * w), w
@@ -289,5 +294,5 @@ def pass_period(
     for k in range(6):  # part of the muscles' force accelerates the hand's own mass
         own = target[GRIP] * hand.inertia[k] * (state[7 + k] - before[k])
         truth.tool_wrench[k] = (muscles[k] - own) / period
-    truth.operator_target[:] = planned_row(hand, start + 1)[POSE]
+    assign(truth.operator_target, planned_row(hand, start + 1)[POSE])
     return observe(mechanism, state, truth, reading, measured, encoders, False)

@@ -17,6 +17,7 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from haptic_files import FileError, read_archive
+from haptic_math.array_assignment import assign
 from tau_wall_control.checks import vector
 from tau_wall_control.control import laws
 from tau_wall_control.control.options import DesignOptions
@@ -47,7 +48,7 @@ def select(
     n, m = points.shape[0], row.shape[0]
     index = (nearest(edges, p[0]) * n + nearest(edges, p[1])) * n + nearest(edges, p[2])
     if not interpolated or n == 1:
-        row[:] = table[index, :m]
+        assign(row, table[index, :m])
         return index
     low, part = np.empty(3, dtype=np.int64), np.empty(3)
     for k in range(3):

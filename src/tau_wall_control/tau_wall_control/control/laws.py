@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from haptic_math.array_assignment import assign
 from tau_wall_control.control.horizon import ITERATIONS, SIZE, solve_box
 from tau_wall_control.device.kernels import cholesky_solve
 
@@ -92,7 +93,7 @@ def share(weight: np.ndarray, wanted: np.ndarray, peak: float, u: np.ndarray) ->
     """
     fixed = np.zeros(6, dtype=np.bool_)
     A, b = np.empty((6, 6)), np.empty(6)
-    u[:] = wanted
+    assign(u, wanted)
     for _ in range(6):
         worst, excess = -1, 1e-12
         for j in range(6):
@@ -210,7 +211,7 @@ def plan(row: np.ndarray, memory: np.ndarray, s: np.ndarray, d: np.ndarray, peak
         g[i] = total
     memory[STEPS] = 0.0
     if inside:
-        v[:] = g
+        assign(v, g)
     else:
         for i in range(SIZE):
             start = v[i] if memory[SATURATED] != 0.0 else g[i]
@@ -258,12 +259,12 @@ def control(
         s[j], s[6 + j] = -error[j], rate[j]
     if mode & OBSERVER:
         correct(mode, row, memory, s)
-        d[:] = estimate[12:]
+        assign(d, estimate[12:])
         if mode & ESTIMATED:
-            s[:] = estimate[:12]
+            assign(s, estimate[:12])
     for k in range(delay):
         predict(row, s, past[6 * k : 6 * k + 6], d, ahead)
-        s[:] = ahead
+        assign(s, ahead)
     if mode & CONSTRAINED:
         plan(row, memory, s, d, peak, torque)
     else:
@@ -273,8 +274,8 @@ def control(
         command[j] = torque[j] - row[j]
     if mode & OBSERVER:
         predict(row, estimate[:12], past[:6] if delay > 0 else command, d, ahead)
-        estimate[:12] = ahead
+        assign(estimate[:12], ahead)
     if delay > 0:
         for j in range(6 * (delay - 1)):
             past[j] = past[j + 6]
-        past[6 * (delay - 1) : 6 * delay] = command
+        assign(past[6 * (delay - 1) : 6 * delay], command)

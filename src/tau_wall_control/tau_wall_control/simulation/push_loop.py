@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from haptic_math.array_assignment import assign
 from tau_wall_control.control import laws
 from tau_wall_control.control.controller import joint_state
 from tau_wall_control.device import kernels
@@ -97,8 +98,8 @@ def run_push(
                     before[j] = seen[j]
                 smooth[j] = smoothing * smooth[j] + (1.0 - smoothing) * (seen[j] - before[j]) / law.period
                 before[j] = seen[j]
-            theta[:] = seen
-            rate[:] = smooth
+            assign(theta, seen)
+            assign(rate, smooth)
         laws.control(
             law.mode, law.delay, law.period, law.peak, law.row, law.weight, memory, law.reference, theta, rate,
             line[delay],

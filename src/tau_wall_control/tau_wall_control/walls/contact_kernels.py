@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from haptic_math.array_assignment import assign
 from tau_wall_control.control import laws
 from tau_wall_control.walls.records import MOST_CONTACTS
 from tau_wall_control.walls.wall_filter import INVERSE_VARIANCE, THRESHOLD
@@ -152,7 +153,7 @@ def find_contacts(
             start_filter(plane, memory, twist)
         else:
             follow_surface(plane, memory, settings.period)
-        memory.surface_velocity[:] = plane.velocity
+        assign(memory.surface_velocity, plane.velocity)
         if settings.mode & laws.OBSERVER:
             correct_filter(filter_gains, memory)
         if not memory.in_contact and distance < 0.0:

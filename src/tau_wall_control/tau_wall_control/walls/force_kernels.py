@@ -13,6 +13,7 @@ from numba import njit
 
 from haptic_friction.laws.projection import project
 from haptic_friction.tangential import remove_normal_part, write_normal_basis
+from haptic_math.array_assignment import assign, assign_rows
 from tau_wall_control.control import laws
 from tau_wall_control.control.controller import SHARING_ACROSS, SHARING_ALONG
 from tau_wall_control.device.linear_algebra import cholesky_solve
@@ -150,8 +151,8 @@ def normal_forces(
     MS, factor = np.zeros((c, 6)), np.empty((6, 6))
     delassus, wanted = np.empty((c, c)), np.empty(c)
     for i in range(c):
-        factor[:] = M
-        MS[i, :3] = planes[contacts[i]].normal
+        assign_rows(factor, M)
+        assign(MS[i, :3], planes[contacts[i]].normal)
         cholesky_solve(factor, MS[i])
     delassus_matrix(planes, contacts, MS, delassus)
     for i in range(c):
@@ -264,7 +265,7 @@ def limit_torques(
         weight, limited = np.empty((6, 6)), np.empty(6)
         sharing_weight(planes, contacts, push, G, weight)
         laws.share(weight, torque, peak, limited)
-        torque[:] = limited
+        assign(torque, limited)
     for j in range(6):
         torque[j] = min(max(torque[j], -peak), peak)
     return True

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from haptic_math.array_assignment import assign
 from tau_wall_control.control import laws
 from tau_wall_control.control.controller import select
 from tau_wall_control.device.arrays import FK_DIVERGED, OK, MechanismArrays
@@ -137,9 +138,10 @@ def render(
     contacts = found[: find_contacts(settings, law.filter_gains, planes, memories, p, twist, found)]
     push, wrench = np.zeros(contacts.shape[0]), np.zeros(6)
     if settings.exact_gravity or contacts.shape[0] == 0:
-        wrench[:], torque[:] = g, 0.0
+        assign(wrench, g)
+        torque[:] = 0.0
     else:
-        torque[:] = row[laws.TORQUE]
+        assign(torque, row[laws.TORQUE])
     if contacts.shape[0] > 0:
         normal_forces(settings, laws.linear_gains(row), planes, memories, contacts, M, G, twist, push)
     for i in range(contacts.shape[0]):
