@@ -77,13 +77,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Lets the garbage collector leave out what the collection made, and come less often.
+    """Lets the garbage collector leave out what the collection of 15 000 tests made, and come less often."""
+    from haptic_files.garbage_collection import collect_rarely
 
-    With Python's setting it takes a tenth of the time in which Numba compiles, beside 15 000 tests.
-    """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 10, 10)
+    collect_rarely()
 
 
 def _place(item: pytest.Item) -> tuple[bool, bool, bool, float]:

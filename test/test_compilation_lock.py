@@ -1,4 +1,4 @@
-"""Of two processes that need the same kernel at the same time, one compiles it."""
+"""When two processes need the same kernel at the same time, one of them compiles it, and the other reads it."""
 
 from __future__ import annotations
 

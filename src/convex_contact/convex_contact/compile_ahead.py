@@ -7,16 +7,15 @@ The runner of an experiment's first run starts `python -m convex_contact.compile
 
 from __future__ import annotations
 
-import gc
-
 from convex_contact.solver import newton
 from convex_contact.solver.stages import address_of
 from convex_contact.solver.workspace import new_workspace
+from haptic_files.garbage_collection import collect_rarely
 
 
 def main() -> None:
     """Compiles the solver, unless Numba's cache has it."""
-    gc.set_threshold(50_000, 10, 10)  # with Python's own it takes a tenth of the time
+    collect_rarely()
     address_of(newton.solve_step, new_workspace())
 
 

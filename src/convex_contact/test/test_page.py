@@ -34,13 +34,13 @@ def simulator() -> Simulator:
 
 @pytest.fixture
 def page(simulator: Simulator) -> Iterator[Page]:
-    """Of that simulator, with a port of its own."""
+    """Page of the simulator, with a port of its own."""
     with show(simulator, port=0, verbose=False) as made:
         yield made
 
 
 def handles(page: Page) -> dict[str, Any]:
-    """What is on the page, by name."""
+    """Returns all objects of the page, by name."""
     return page._canvas._handles
 
 

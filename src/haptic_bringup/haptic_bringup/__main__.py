@@ -15,7 +15,7 @@ def main() -> None:
     Ctrl-C during the imports and during the end of the interpreter ends the process at once, without a traceback. The
     script `haptics` starts this program with SIGINT blocked, so that it does not come before.
     """
-    gc.set_threshold(50_000, 10, 10)  # most of what imports and reports make lasts until the end
+    gc.set_threshold(50_000, 10, 10)  # as `collect_rarely` of haptic_files, whose import may be what fails
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not in the background of a shell
     if interruptible:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -28,11 +28,9 @@ from rclpy.signals import SignalHandlerOptions
 from haptic_core.environment import EXECUTOR_NAMES, executor_name, realtime_priority
 from haptic_core.errors import HapticError
 from haptic_core.rclpy_parts import LOGGER_FILE, RCLError
+from haptic_files.garbage_collection import collect_rarely
 
 _stop = False
-
-#: thresholds of the garbage collector while nodes are made: with Python's own it takes a tenth of the time
-RARELY = (50_000, 10, 10)
 
 #: the nodes of this process
 _nodes: Sequence[Any] = ()
@@ -248,8 +246,7 @@ def run(make: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
     global _nodes
     signal.signal(signal.SIGINT, _request_stop)
     signal.signal(signal.SIGTERM, _request_stop)
-    usual = gc.get_threshold()
-    gc.set_threshold(*RARELY)  # what imports and compiled kernels leave behind lasts
+    usual = collect_rarely()  # what imports and compiled kernels leave behind lasts
     try:
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
         made = make()

@@ -69,7 +69,7 @@ class Recorder:
         link_hessian = np.zeros((len(a.link_jacobian), 6, width, width))
         mass_hessian = np.zeros((nt, width, width, width) if self._with_w else (0, width, width, width))
         joints = simulator._joint_rows
-        count = simulator._body_rows.count if simulator._body_rows.record is not None else 0
+        count = simulator._body_rows.count
         with_mass = self._with_w or needs_mass(joints) or count > 0
         trees = {}
         mass_by_q: dict[int, np.ndarray] = {}

@@ -95,7 +95,7 @@ class StepTape:
 
     @property
     def with_mass(self) -> bool:
-        """Whether an impulse depends on the mass matrices."""
+        """True if an impulse of the step depends on the mass matrices."""
         return bool(self.contacts.by_mass.size or self.near_rigid or self.body_rows)
 
 

@@ -48,15 +48,12 @@ from haptic_devices.device import DeviceValues
 from haptic_devices.five_bar.control import servo
 from haptic_devices.five_bar.kinematics import Linkage, forward, linkage_of, stop, tool_jacobian
 from haptic_devices.five_bar.parameters import LinkInertia
-from haptic_devices.hands.operator import HandArrays, hand_of, muscle_force, planned_row
-from haptic_devices.motions.planar import COLUMNS
+from haptic_devices.hands.operator import HandArrays, hand_of, muscle_force, planned_row, write_planar_target
 from haptic_math.array_assignment import assign
 from haptic_math.borrowed_arrays import borrowed
 
 #: integration steps per control period: 0.1 ms at 1 kHz, 1/100 of the period of the gears' fastest oscillation
 SUBSTEPS = 10
-
-_X, _Y = COLUMNS.index("x"), COLUMNS.index("y")
 
 
 class Arm(NamedTuple):
@@ -260,8 +257,6 @@ def pass_period(
     else:
         truth.effort[:] = 0.0
     integrate(truth, state, linkage, arm, cell, hand, start, encoder_constants[encoder.PERIOD])
-    if hand.table.shape[0] > 0:
-        row = planned_row(hand, start + 1)
-        truth.operator_target[0], truth.operator_target[1] = row[_X], row[_Y]
+    write_planar_target(hand, start + 1, truth.operator_target)
     encoder.sample(truth.position, encoder_constants, reading.position, reading.velocity)
     observe(truth, state, reading, jacobian, linkage, cell, noise)

@@ -33,7 +33,7 @@ _TREMOR_COMPONENTS = 12
 _ANTICIPATION_SPEED = 0.01
 
 #: columns of a plan; an index takes compiled code less time than a slice
-_X, _VX, _VY, _FX = (COLUMNS.index(name) for name in ("x", "vx", "vy", "fx"))
+_X, _Y, _VX, _VY, _FX = (COLUMNS.index(name) for name in ("x", "y", "vx", "vy", "fx"))
 
 
 class HandParameters(DeviceParameters):
@@ -83,6 +83,14 @@ def hand_of(arrays: tuple[np.ndarray, ...]) -> HandArrays:
 def planned_row(hand: HandArrays, period: int) -> np.ndarray:
     """Returns the row of a plan for control period number `period`, after the end the last one."""
     return hand.table[min(period, hand.table.shape[0] - 1)]
+
+
+@njit(cache=True)
+def write_planar_target(hand: HandArrays, period: int, target: np.ndarray) -> None:
+    """Writes x and y of a planar hand's plan for control period number `period` to a pose (7,); nothing if released."""
+    if hand.table.shape[0] > 0:
+        row = planned_row(hand, period)
+        target[0], target[1] = row[_X], row[_Y]
 
 
 @njit(cache=True)

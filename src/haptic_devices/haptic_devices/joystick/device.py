@@ -36,15 +36,15 @@ from haptic_devices.hands.operator import (
     hand_of,
     muscle_force,
     planned_row,
+    write_planar_target,
 )
-from haptic_devices.motions.planar import COLUMNS, POSITION
+from haptic_devices.motions.planar import POSITION
+from haptic_math.array_assignment import assign
 
 DEFAULT_FILE = Path(__file__).with_name("joystick.yaml")
 
 #: integration steps per control period: 0.1 ms at 1 kHz, 1/200 of the stiffest oscillation's period
 SUBSTEPS = 10
-
-_X, _Y = COLUMNS.index("x"), COLUMNS.index("y")
 
 
 class JoystickParameters(DeviceParameters):
@@ -171,8 +171,7 @@ def observe(truth: DeviceValues, reading: DeviceValues, jacobian: np.ndarray, le
     """Fills the tool's pose and twist of `Truth` and `Reading`, and the measured Jacobian."""
     tip_state(length, truth.position, truth.velocity, truth.tool_pose, truth.tool_twist)
     tip_state(length, reading.position, reading.velocity, reading.tool_pose, reading.tool_twist)
-    for i in range(2):  # copied one by one: a slice costs 1.5 s of compilation
-        reading.effort[i] = truth.effort[i]
+    assign(reading.effort, truth.effort)
     tip_jacobian(length, reading.position, jacobian)
 
 
@@ -202,9 +201,7 @@ def pass_period(
     for i in range(2):
         truth.effort[i] = min(max(truth.effort[i], -gimbal.effort_limit), gimbal.effort_limit)
     integrate(truth, gimbal, hand, start, encoder_constants[encoder.PERIOD])
-    if hand.table.shape[0] > 0:
-        target = planned_row(hand, start + 1)
-        truth.operator_target[0], truth.operator_target[1] = target[_X], target[_Y]
+    write_planar_target(hand, start + 1, truth.operator_target)
     encoder.sample(truth.position, encoder_constants, reading.position, reading.velocity)
     observe(truth, reading, jacobian, gimbal.length)
 
