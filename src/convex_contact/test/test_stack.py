@@ -144,3 +144,14 @@ def test_at_rest_newton_mostly_has_nothing_to_do_until_a_force_acts(approximatio
     sim.step(2000)
     risen = sim.state("box 9").position[2] - height
     assert risen == pytest.approx(10 * force / (4.0 * stack.stiffness), rel=0.05)
+
+
+def test_at_rest_a_residual_above_the_bound_of_rounding_is_not_taken_for_one_below_it() -> None:
+    """1e-13 of the weight makes ten times the residual that has passed for rounding before, far below any tolerance."""
+    stack = Stack(EQUAL, 1e7)
+    sim = stack.simulator(2e-3, "lagged")
+    sim.step(300)
+    assert sim.statistics.iterations == 0
+    sim.apply_wrench("box 9", force=(0.0, 0.0, 1e-13 * GRAVITY * stack.masses.sum()))
+    sim.step()
+    assert sim.statistics.iterations == 1

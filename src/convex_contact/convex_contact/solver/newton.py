@@ -71,6 +71,8 @@ ZERO = 4.0 * EPS
 #: and those of a guess are zero up to the bound of rounding, which is larger where heavy bodies press on light ones;
 #: it is computed for residuals up to this fraction of the momenta
 NEAR_ZERO = 1e-12
+#: a residual that was below that bound is so until it has changed by this fraction: bodies at rest do not compute it
+REPEATED = 1e-3
 
 
 @njit(error_model="numpy", cache=True)
@@ -284,8 +286,8 @@ def _check_convergence(w: Any, first: bool, guess: bool) -> None:
 
     A guess that passes the test still gets one step: at small periods the velocity of the previous step passes it, and
     gravity and small forces, always below the tolerance, would never act; but none if the residual is mere rounding, as
-    that of bodies at rest. With `polish` a converged island goes on as
-    long as each step, of Newton's method itself, quarters its residual; a last step that raises it is undone.
+    that of bodies at rest. With `polish` a converged island goes on as long as each step, of Newton's method itself,
+    quarters its residual; a last step that raises it is undone.
     """
     state, residual, size, last = w.island_state, w.island_residual, w.island_size, w.island_last
     factor, stalls, polishing = w.island_factor, w.island_stalls, w.island_polishing
@@ -301,7 +303,7 @@ def _check_convergence(w: Any, first: bool, guess: bool) -> None:
         converged = residual[i] <= absolute + relative * size[i]
         finished = residual[i] <= ZERO * size[i] or (converged and not polish and not (first and guess))
         if first and guess and not finished and residual[i] <= NEAR_ZERO * size[i]:
-            finished = residual[i] <= _rounding(w, i)
+            finished = _is_rounding(w, i)
         if first:
             stalls[i] = polishing[i] = 0
         elif polishing[i] != 0:
@@ -322,6 +324,15 @@ def _check_convergence(w: Any, first: bool, guess: bool) -> None:
                 factor[i] = 0
         last[i] = residual[i]
     w.active = 0 if w.status != CONVERGED else active
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _is_rounding(w: Any, island: int) -> bool:
+    """Returns whether the residual of a guess is below the bound of rounding, as one that hardly changes still is."""
+    residual, passed = w.island_residual[island], w.island_rounded
+    if abs(residual - passed[island]) > REPEATED * residual:
+        passed[island] = residual if residual <= _rounding(w, island) else 0.0
+    return bool(passed[island] > 0.0)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)

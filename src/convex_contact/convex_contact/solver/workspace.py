@@ -87,6 +87,7 @@ FLOAT_VECTORS = (
     Field("island_residual", "(islands,)", "sqrt(J)", "scaled norm of r"),
     Field("island_size", "(islands,)", "sqrt(J)", "scaled norm of the larger of A v and J^T gamma"),
     Field("island_last", "(islands,)", "sqrt(J)", "residual before the last step"),
+    Field("island_rounded", "(islands,)", "sqrt(J)", "residual of a guess, if it was only rounding; memory"),
 )
 FLOAT_TABLES = (
     Field("contact_parameters", f"(nc, {PARAMETERS})", "", "input: columns of `contact_kernels` (PHI0, ...)"),
@@ -270,8 +271,8 @@ def _grow(
         w.parent, w.island_evaluated = _integers(w.parent, n1), _integers(w.island_evaluated, n1)
         w.degree, w.touched = _integers(w.degree, n1), _integers(w.touched, n1)
         w.island_residual, w.island_size = _floats(w.island_residual, n1), _floats(w.island_size, n1)
-        w.island_last, w.island_branched = _floats(w.island_last, n1), _integers(w.island_branched, n1)
-        w.clique_branched = _integers(w.clique_branched, n1)
+        w.island_last, w.island_rounded = _floats(w.island_last, n1), _floats(w.island_rounded, n1)
+        w.island_branched, w.clique_branched = _integers(w.island_branched, n1), _integers(w.clique_branched, n1)
         size = len(w.order)
         w.lists = np.zeros((5, size), dtype=np.int64)
         w.adjacency = np.zeros((size, (size + 63) // 64), dtype=np.uint64)
