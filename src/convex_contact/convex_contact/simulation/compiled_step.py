@@ -31,7 +31,7 @@ from numba import njit
 from numba.experimental import structref
 
 from convex_contact.collision.contacts import carry_tangential
-from convex_contact.model.arrays import BodyRowRecord, ContactArrays, ContactRecord, JointRowRecord, WorldRecord
+from convex_contact.model.arrays import BodyRowRecord, ContactRecord, JointRowRecord, WorldRecord
 from convex_contact.model.bodies import move_free_bodies, prepare_free_bodies
 from convex_contact.model.tree_kernels import move_trees, prepare_trees
 from convex_contact.problem.elastoplastic import find_elastic_displacement
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from convex_contact.simulation.body_joint_rows import BodyRows
     from convex_contact.simulation.dynamics import WorldDynamics
 
-#: number of records that a simulator keeps
+#: records that a simulator keeps, each for both orders of its lists of contacts
 KEPT_RECORDS = 6
 #: status of :func:`make_steps`, in addition to those of `newton`; all are below STATUSES
 NO_ROOM, LIMIT_REACHED, ROWS_FAILED = 3, 4, 5
@@ -127,18 +127,46 @@ def _stages(
 
 
 class PreparedSteps(NamedTuple):
-    """Record and code of a simulator's compiled steps, valid as long as its parts stay the same objects.
+    """Record and code of a simulator's compiled steps.
 
     Attributes:
         record: the steps' arguments.
         code: address of :func:`make_steps` for this type of record.
-        parts: records of the world, of the first and the second list of contacts, of the rows of joints between bodies
-            and of trees, the table of couplings, and the workspace; the record borrows them.
+        into_first: the coming step writes the record's first list of contacts.
     """
 
     record: Borrowed
     code: int
-    parts: tuple[Any, ...]
+    into_first: bool
+
+
+class PreparedRecords(dict[tuple[Any, ...], PreparedSteps]):
+    """Prepared steps by the parts from which they are made, for both orders of the lists of contacts.
+
+    The parts are five records, the table of couplings and the workspace; the record of the steps borrows them. The five
+    are those of the world, of the contacts that the coming step writes, of the last step's contacts, and of the rows of
+    joints between bodies and of trees. Steps that are missing are prepared.
+
+    Args:
+        d: world in motion.
+        constants: stiffness_t, damping_t, elastoplastic, speculative and linear of :func:`step_world`.
+    """
+
+    def __init__(self, d: WorldDynamics, constants: tuple[Any, ...]) -> None:
+        self._constants = d.find_faces, constants, np.array(d.prescribed, dtype=np.int64)
+
+    def __missing__(self, parts: tuple[Any, ...]) -> PreparedSteps:
+        world, written, last, between, joints, couplings, workspace = parts
+        find_faces, constants, prescribed = self._constants
+        stages = _stages(world, written, last, between, joints, couplings.rows, workspace)
+        arrays = *parts[:-2], couplings.rows, prescribed, workspace
+        record = Borrowed(_step_record(*arrays, find_faces, *stages, *constants))
+        code = address_of(make_steps, record, True, 0.0, 0.0, 0, True, 0)
+        if len(self) >= 2 * KEPT_RECORDS:
+            self.clear()
+        self[world, last, written, between, joints, couplings, workspace] = PreparedSteps(record, code, False)
+        self[parts] = PreparedSteps(record, code, True)
+        return self[parts]
 
 
 class StepRecords:
@@ -147,52 +175,25 @@ class StepRecords:
     Steps with an accuracy have three lists of contacts in turn, or two workspaces.
 
     Args:
+        d: world in motion.
         constants: stiffness_t, damping_t, elastoplastic, speculative and linear of :func:`step_world`.
+
+    Attributes:
+        prepared: the records.
     """
 
-    def __init__(self, *constants: Any) -> None:
-        self._constants = constants
-        self._made: list[PreparedSteps] = []
-
-    def of(
-        self, d: WorldDynamics, last: ContactArrays, other: ContactArrays, between: Any, joints: Any,
-        couplings: CouplingTable, workspace: Any,
-    ) -> tuple[PreparedSteps, bool]:  # fmt: skip
-        """Prepares steps with two lists of contacts.
-
-        Args:
-            d: world in motion.
-            last: contacts of the last step.
-            other: list of contacts which the coming step writes.
-            between, joints, couplings, workspace: see :meth:`make_step`; the first two are records.
-
-        Returns:
-            The prepared steps, and whether the last step's contacts are the record's second list.
-        """
-        world, now, before = d.arrays.record, last.record, other.record
-        parts = world, before, now, between, joints, couplings, workspace
-        for made in self._made:
-            if made.parts == parts:
-                return made, True
-        exchanged = world, now, before, between, joints, couplings, workspace
-        for made in self._made:
-            if made.parts == exchanged:
-                return made, False
-        rows, stages = couplings.rows, _stages(*parts[:-2], couplings.rows, workspace)
-        arrays = *parts[:-2], rows, np.array(d.prescribed, dtype=np.int64), workspace
-        record = Borrowed(_step_record(*arrays, d.find_faces, *stages, *self._constants))
-        made = PreparedSteps(record, address_of(make_steps, record, True, 0.0, 0.0, 0, True, 0), parts)
-        self._made = [made, *self._made[: KEPT_RECORDS - 1]]
-        return made, True
+    def __init__(self, d: WorldDynamics, *constants: Any) -> None:
+        self._d = d
+        self.prepared = PreparedRecords(d, constants)
 
     def advance(
-        self, d: WorldDynamics, between: BodyRows, joints: Any, couplings: CouplingTable, workspace: Any,
-        approximation: str, count: int, run: Callable[..., int] | None = None,
+        self, between: BodyRows, joints: Any, couplings: CouplingTable, workspace: Any, approximation: str, count: int,
+        run: Callable[..., int] | None = None,
     ) -> None:  # fmt: skip
         """Makes whole steps, in one call if all contacts find room.
 
         Args:
-            d, between, joints, couplings, workspace, approximation: see :meth:`make_step`.
+            between, joints, couplings, workspace, approximation: see :meth:`make_step`.
             count: number of steps.
             run: like :func:`make_steps` with the record, `into_first`, `period`, `horizon` and the number of steps that
                 are made already; None: steps alone.
@@ -201,10 +202,12 @@ class StepRecords:
             ConvergenceError: a step failed; the steps before it are made.
             ValueError: the rows of a joint between bodies could not be made; likewise.
         """
-        period, horizon, left = d.period, d.contact_horizon(approximation), count
+        d, left = self._d, count
+        period, horizon = d.period, d.contact_horizon(approximation)
         while left > 0:
-            now, before = d.contacts, d.previous
-            (record, code, _), into_first = self.of(d, now, before, between.record, joints, couplings, workspace)
+            written, last = d.previous.record, d.contacts.record
+            parts = d.arrays.record, written, last, between.record, joints, couplings, workspace
+            record, code, into_first = self.prepared[parts]
             if run is None:
                 result = _call_steps(code, record.address, into_first, period, horizon, left, True, 0)
             else:
@@ -216,17 +219,17 @@ class StepRecords:
                 d.swap()
             left -= made
             if status != newton.CONVERGED:
-                self.mend(d, between, workspace, status)
+                self.mend(between, workspace, status)
 
     def make_step(
-        self, d: WorldDynamics, between: BodyRows, joints: Any, couplings: CouplingTable, workspace: Any,
-        approximation: str, load: Callable[[bool], int],
+        self, between: BodyRows, joints: Any, couplings: CouplingTable, workspace: Any, approximation: str,
+        load: Callable[[bool], int],
     ) -> None:  # fmt: skip
         """Makes a step of a prepared world without moving what Python moves; time does not advance.
 
         Args:
-            d: world in motion.
-            between, joints: rows of joints between bodies and of joints of trees.
+            between: rows of joints between bodies.
+            joints: record of the rows of joints of trees.
             couplings: of the simulator; here Python adds them to the step.
             workspace, approximation: workspace and method of the solver.
             load: loads the rows of the step, with all limits of joints if it is called with True; returns their number.
@@ -234,10 +237,12 @@ class StepRecords:
         Raises:
             ConvergenceError: the step failed.
         """
-        period, horizon, given = d.period, d.contact_horizon(approximation), load(False)
+        d, given = self._d, load(False)
+        period, horizon = d.period, d.contact_horizon(approximation)
         while True:
-            now, before = d.contacts, d.previous
-            (record, code, _), into_first = self.of(d, now, before, between.record, joints, couplings, workspace)
+            written, last = d.previous.record, d.contacts.record
+            parts = d.arrays.record, written, last, between.record, joints, couplings, workspace
+            record, code, into_first = self.prepared[parts]
             status = _call_steps(code, record.address, into_first, period, horizon, 1, False, given)
             if status >= STATUSES:  # it is made
                 d.swap()
@@ -245,15 +250,16 @@ class StepRecords:
             if status == LIMIT_REACHED:
                 given = load(True)
             else:
-                self.mend(d, between, workspace, status)
+                self.mend(between, workspace, status)
 
-    def mend(self, d: WorldDynamics, between: BodyRows, workspace: Any, status: int) -> None:
+    def mend(self, between: BodyRows, workspace: Any, status: int) -> None:
         """Makes room for the contacts of the coming step, which failed.
 
         Raises:
             ConvergenceError: the step failed for another reason.
             ValueError: the rows of a joint between bodies could not be made.
         """
+        d = self._d
         if status == ROWS_FAILED:
             raise between.error()
         if status != NO_ROOM:

@@ -181,7 +181,7 @@ class Simulator(LastStep):
         ]
         self._table = CouplingTable()
         self._elastoplastic = self.approximation == "lagged_elastoplastic"
-        self._records = StepRecords(*self._tangential, self._elastoplastic, speculative, linear_rotation)
+        self._records = StepRecords(self.dynamics, *self._tangential, self._elastoplastic, speculative, linear_rotation)
         self._own_count, self._solved = 0, False
         self.control: StepControl | None = None
         if accuracy is not None:
@@ -391,11 +391,11 @@ class Simulator(LastStep):
             self._make_interpreted_step()
 
     def _advance(self, count: int, run: Callable[..., int] | None = None) -> None:
-        """Makes whole steps, see :meth:`StepRecords.advance`."""
+        """Makes whole steps, see :meth:`StepRecords.advance`, after :attr:`is_whole` found the table of couplings."""
         d, before = self.dynamics, self.dynamics.time
-        parts = self._joint_rows.record, self._coupling_table(), self._workspace, self.approximation
+        between, joints, workspace = self._body_rows, self._joint_rows.record, self._workspace
         try:
-            self._records.advance(d, self._body_rows, *parts, count, run)
+            self._records.advance(between, joints, self._table, workspace, self.approximation, count, run)
         finally:
             self._solved = self._solved or d.time != before
 
@@ -407,8 +407,8 @@ class Simulator(LastStep):
         for coupling in pulling:
             coupling.add(self.period)
         own = joined_rows(self._body_rows.flat(d), self._own_rows())
-        parts = self._joint_rows.record, self._coupling_table(), self._workspace, self.approximation
-        self._records.make_step(d, self._body_rows, *parts, lambda everything: self._load(own, everything))
+        parts = self._body_rows, self._joint_rows.record, self._coupling_table(), self._workspace, self.approximation
+        self._records.make_step(*parts, lambda everything: self._load(own, everything))
         d.move_others()
         for coupling in pulling:
             coupling.finish(self.period)

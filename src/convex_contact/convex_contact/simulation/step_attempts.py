@@ -288,13 +288,14 @@ class CompiledAttempts:
             last, other, room = d.contacts, d.previous, len(d.previous.phi0)
             if len(self._third.phi0) < room:
                 self._third = empty_contacts(room, other.J.shape[3])
-            first, into_first = sim._records.of(d, last, other, *rows)
-            second, into_second = sim._records.of(d, other, self._third, *rows)
-            places = first.record.address, into_first, second.record.address, into_second
+            world, prepared = d.arrays.record, sim._records.prepared
+            first = prepared[(world, other.record, last.record, *rows)]
+            second = prepared[(world, self._third.record, other.record, *rows)]
+            places = first.record.address, first.into_first, second.record.address, second.into_first
             error, status = _attempt(self._record, d.arrays.record, first.code, *places, period, *horizons)
             if status == newton.CONVERGED:
                 return float(error)
-            sim._records.mend(d, between, workspace, status)
+            sim._records.mend(between, workspace, status)
 
     def accept(self) -> None:
         """Keeps the state that the last attempt reached."""
