@@ -350,6 +350,12 @@ PLY = (
     b"ply\nformat binary_little_endian 1.0\nelement vertex 8\nproperty float x\nproperty float y\nproperty float z\n"
     b"element face 12\nproperty list uchar int vertex_indices\nend_header\n" + np.full(10, -0.5, np.float32).tobytes()
 )
+#: a tetrahedron as text: vertices, then faces
+PLY_TEXT = (
+    "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
+    "element face 4\nproperty list uchar int vertex_indices\nend_header\n"
+    "0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 2 1\n3 0 1 3\n3 0 3 2\n3 1 2 3\n"
+)
 #: content by name; each gives no mesh
 MESHES: dict[str, bytes] = {
     "empty.stl": b"",
@@ -373,6 +379,8 @@ MESHES: dict[str, bytes] = {
     "deep.dae": b"<COLLADA>" + b"<node>" * 100_000,
     "cut.ply": PLY,  # Assimp crashes
     "empty.ply": b"ply\n",
+    "cut_text.ply": PLY_TEXT[:-16].encode(),  # Assimp repeats the last face that is there
+    "count.ply": PLY_TEXT.replace("vertex 4", "vertex 100000000").encode(),  # and counts for a minute
     "empty.off": b"OFF\n",
     "counts.off": b"OFF\n4000000000 4000000000 0\n",
     "garbage.glb": b"glTF" + np.random.default_rng(5).bytes(300),
@@ -394,6 +402,19 @@ def test_a_damaged_mesh_is_refused_with_its_urdf(tmp_path: Path, name: str) -> N
     path = robot(tmp_path, ARM.replace("wedge.stl", name).encode())
     found = outcome(path)
     assert found is not None and re.search(rf"robot\.urdf: (line 17: )?mesh: (.*{name}|points)", found), found
+
+
+@pytest.mark.parametrize("lines", ["\n", "\r\n"])
+def test_a_ply_file_that_lacks_elements_is_refused_before_it_is_read(tmp_path: Path, lines: str) -> None:
+    path = tmp_path / "tetrahedron.ply"
+    path.write_bytes(PLY_TEXT.replace("\n", lines).encode())
+    assert len(mesh_files.read_meshes([path], triangles=True)[0].triangles) == 4
+    path.write_bytes(PLY_TEXT[:-16].replace("\n", lines).encode())
+    with pytest.raises(ValueError, match=r"tetrahedron\.ply: expected 8 elements after its header, got 6 lines"):
+        mesh_files.read_meshes([path])
+    path.write_bytes(PLY.replace(b"face 12", b"face 400000") + bytes(300))
+    with pytest.raises(ValueError, match=r"tetrahedron\.ply: expected 400008 elements after its header, got 341 bytes"):
+        mesh_files.read_meshes([path])
 
 
 def test_the_first_damaged_mesh_of_several_is_named(tmp_path: Path) -> None:

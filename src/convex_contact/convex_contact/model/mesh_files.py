@@ -7,6 +7,7 @@ does not reach them.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -88,7 +89,10 @@ def _read_new(paths: Sequence[Path], triangles: bool) -> list[MeshFile]:
             if path.suffix.lower() not in SUFFIXES:
                 raise FileError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}")
             names.append(f"{i}{path.suffix.lower()}")
-            Path(folder, names[-1]).write_bytes(read_bytes(path))
+            content = read_bytes(path)
+            if names[-1].endswith(".ply"):
+                _check_ply(content, path)
+            Path(folder, names[-1]).write_bytes(content)
         program = [sys.executable, mesh_process.__file__, folder, "triangles" if triangles else "vertices", *names]
         null = subprocess.DEVNULL
         expected = "a mesh such as STL, OBJ or DAE"
@@ -99,6 +103,23 @@ def _read_new(paths: Sequence[Path], triangles: bool) -> list[MeshFile]:
         except OSError as error:
             raise FileError(f"{paths[0]}: cannot be read: {error.strerror} at the start of Python") from None
         return [_read(Path(folder, f"{i}.npz"), path, expected) for i, path in enumerate(paths)]
+
+
+def _check_ply(content: bytes, path: Path) -> None:
+    """Checks that a PLY file has as many elements as its header says; Assimp repeats the last one of a cut text.
+
+    Each element is a line of a text, and a byte or more of a binary file.
+
+    Raises:
+        FileError: elements are missing.
+    """
+    header, _, rest = content.partition(b"end_header")
+    number = sum(int(count) for count in re.findall(rb"^element \S+ (\d{1,18})\s*$", header, re.MULTILINE))
+    text = b"format ascii" in header
+    found = sum(1 for line in rest.splitlines() if line.strip()) if text else len(rest)
+    if found < number:
+        unit = "lines" if text else "bytes"
+        raise FileError(f"{path}: expected {number} elements after its header, got {found} {unit}")
 
 
 def _read(output: Path, path: Path, expected: str) -> MeshFile:
