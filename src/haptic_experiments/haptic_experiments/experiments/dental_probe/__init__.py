@@ -218,14 +218,19 @@ def _figure(runs: dict[str, Signals], bag: Bag) -> Figure:
     cusps = ("-x -y", "+x -y", "-x +y", "+x +y")
     force = [Curve(run.time, run.push[:, i], f"cusp {cusp}", thin) for i, cusp in enumerate(cusps)]
     force.append(Curve(run.time, np.linalg.norm(run.friction, axis=1), "friction", {"color": "k"}))
-    legend = {"loc": "upper right", "fontsize": 7}
 
-    def panel(up: str, curves: list[Curve], across: str = "time (s)", shaded: bool = False, **settings: Any) -> Panel:
-        return Panel(up, curves, across, settings, run if shaded else None, legend)
+    def panel(
+        up: str, curves: list[Curve], across: str = "time (s)", legend: str = "upper right", shaded: bool = False,
+        **settings: Any,
+    ) -> Panel:  # fmt: skip
+        return Panel(up, curves, across, settings, run if shaded else None, {"loc": legend, "fontsize": 7})
 
     return panels(
         GraphPanel.of(bag),
-        [panel("z (mm)", side, "x (mm)"), panel("y (mm)", top, "x (mm)", aspect="equal")],
+        [
+            panel("z (mm)", side, "x (mm)", "upper center"),
+            panel("y (mm)", top, "x (mm)", "upper left", aspect="equal"),
+        ],
         panel("force (N)", force, shaded=True),
         panel("depth (µm)", depth, shaded=True, ylim=(-50.0, 600.0)),
         [panel("push (mN)", lines, "frequency (Hz)", yscale="log"), panel("energy (mJ)", work)],

@@ -193,17 +193,19 @@ def _figure(runs: dict[str, Signals], bag: Bag) -> Figure:
         ("friction", "friction (N)", {"ylim": (0.0, 2.5)}),
         ("apart", "to one step (mm)", {"yscale": "log", "ylim": (1e-3, 1e1)}),
     )
-    log: dict[str, Any] = {"xscale": "log", "yscale": "log"}
+    spectrum: dict[str, Any] = {"xscale": "log", "yscale": "log", "ylim": (1e-4, 1e2)}
     figure = panels(
         GraphPanel.of(bag),
         *(Panel(words, curves[key], "time (s)", settings, first, small) for key, words, settings in rows),
         [
-            Panel("tool at rest (µm)", curves["rest"], "frequency (Hz)", {**log, "ylim": (1e-4, 1e2)}),
-            Panel("depth in its top (mm)", depths, "mass of the box (g)", log),
+            Panel("tool at rest (µm)", curves["rest"], "frequency (Hz)", spectrum),
+            Panel("depth in its top (mm)", depths, "mass of the box (g)", {"xscale": "log"}),
         ],
         size=(13, 19),
         height_ratios=(3, 3, 2, 2, 2, 2, 3),
     )
+    figure.axes[-1].set_xticks([1e3 * mass for mass in MASSES], [f"{1e3 * mass:g}" for mass in MASSES])
+    figure.axes[-1].minorticks_off()
     for phase in first.phases:
         if phase["kind"] != "move" and phase["start"] < first.time[-1]:
             figure.axes[1].text(phase["start"], 26.0, phase["name"], rotation=60, fontsize=6)
