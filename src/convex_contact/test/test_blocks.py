@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy
 
 from convex_contact.problem.contact_kernels import Response
 from convex_contact.solver import blocks
@@ -21,27 +22,28 @@ def positive_definite(n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_inverse_factor_and_its_products_solve_a_system(n: int) -> None:
+@pytest.mark.parametrize("columns", [1, 5, 6])
+def test_a_factor_solves_systems(n: int, columns: int) -> None:
     rng = np.random.default_rng(n)
-    H, x = positive_definite(n, rng), rng.normal(size=n + 2)
-    D, L = np.concatenate([[7.0], H.ravel()]), np.full(n * n + 3, 9.0)
-    blocks.inverse_factor(D, 1, L, 3, n, np.zeros(n), 0)
-    factor = L[3:].reshape(n, n)
-    np.testing.assert_array_equal(factor, np.tril(factor))
-    np.testing.assert_allclose(factor.T @ factor, np.linalg.inv(H), rtol=0, atol=ROUNDING)
+    H, x, B = positive_definite(n, rng), rng.normal(size=n + 2), rng.normal(size=(n, columns))
+    D, F = np.concatenate([[7.0], H.ravel(), B.ravel()]), np.full(n * n + 3, 9.0)
+    blocks.factorise(D, 1, F, 3, n, np.zeros(n), 0)
     solution = np.linalg.solve(H, x[2:])
-    blocks.lower_times_vector(L, 3, x, 2, n)
-    blocks.transposed_lower_times_vector(L, 3, x, 2, n)
+    blocks.forward_vector(F, 3, x, 2, n)
+    blocks.backward_vector(F, 3, x, 2, n)
     np.testing.assert_allclose(x[2:], solution, rtol=0, atol=ROUNDING)
+    blocks.forward_block(D, 1 + n * n, F, 3, n, columns)
+    expected = scipy.linalg.solve_triangular(scipy.linalg.cholesky(H), B, trans=1)
+    np.testing.assert_allclose(D[1 + n * n :].reshape(n, columns), expected, rtol=0, atol=ROUNDING)
 
 
 def test_a_pivot_below_its_floor_is_replaced() -> None:
     for n in (5, 6):
-        L = np.zeros(n * n)
+        F = np.zeros(n * n)
         H = np.eye(n)
         H[3, 3] = -1.0
-        blocks.inverse_factor(H.ravel(), 0, L, 0, n, np.full(n, 0.25), 0)
-        np.testing.assert_array_equal(np.diag(L.reshape(n, n)), np.where(np.arange(n) == 3, 2.0, 1.0))
+        blocks.factorise(H.ravel(), 0, F, 0, n, np.full(n, 0.25), 0)
+        np.testing.assert_array_equal(np.diag(F.reshape(n, n)), np.where(np.arange(n) == 3, 2.0, 1.0))
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -2,8 +2,8 @@
 
 A symmetric positive definite H consists of blocks between groups of variables. Groups are eliminated in the order of
 their positions p: H = U^T U, where row p of the pattern lists the later positions that p couples to, fill included.
-Blocks of H lie row by row in one flat array and are overwritten by those of U; L holds the inverse factors of the
-diagonal blocks.
+Blocks of H lie row by row in one flat array and are overwritten by those of U; L holds the factors of the diagonal
+blocks (`blocks.factorise`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from numba import njit
 
 from convex_contact.solver.blocks import (
-    inverse_factor,
-    lower_times,
-    lower_times_vector,
+    backward_vector,
+    factorise,
+    forward_block,
+    forward_vector,
     subtract_product,
     subtract_times,
     subtract_transposed,
-    transposed_lower_times_vector,
 )
 
 
@@ -59,7 +59,7 @@ def eliminate(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.
         pattern: pattern of H.
         first, end: first position, and one after the last.
         H: blocks of H, overwritten by those of U.
-        L: output, inverse factors of the diagonal blocks.
+        L: output, factors of the diagonal blocks.
         floor: least pivot of each variable; smaller pivots are replaced by it.
     """
     order, start, factor_start = pattern.order, pattern.start, pattern.factor_start
@@ -68,10 +68,10 @@ def eliminate(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L: np.
     for p in range(first, end):
         c = order[p]
         s, m, h, o = start[c], start[c + 1] - start[c], pattern.diagonal_block[p], factor_start[c]
-        inverse_factor(H, h, L, o, m, floor, s)
+        factorise(H, h, L, o, m, floor, s)
         for e in range(entry_start[p], entry_start[p + 1]):
             u = order[entry_column[e]]
-            lower_times(H, entry_block[e], L, o, m, start[u + 1] - start[u])
+            forward_block(H, entry_block[e], L, o, m, start[u + 1] - start[u])
         update = pattern.update_start[p]
         for e in range(entry_start[p], entry_start[p + 1]):
             u = order[entry_column[e]]
@@ -92,7 +92,7 @@ def solve_forward(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L:
     for p in range(first, end):
         c = order[p]
         s, m = start[c], start[c + 1] - start[c]
-        lower_times_vector(L, factor_start[c], x, s, m)
+        forward_vector(L, factor_start[c], x, s, m)
         for e in range(entry_start[p], entry_start[p + 1]):
             u = order[entry_column[e]]
             subtract_transposed(H, entry_block[e], x, s, x, start[u], m, start[u + 1] - start[u])
@@ -110,4 +110,4 @@ def solve_backward(pattern: BlockPattern, first: int, end: int, H: np.ndarray, L
         for e in range(entry_start[p], entry_start[p + 1]):
             u = order[entry_column[e]]
             subtract_times(H, entry_block[e], x, start[u], x, s, m, start[u + 1] - start[u])
-        transposed_lower_times_vector(L, factor_start[c], x, s, m)
+        backward_vector(L, factor_start[c], x, s, m)

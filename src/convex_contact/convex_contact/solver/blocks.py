@@ -34,120 +34,115 @@ def subtract_product(D: np.ndarray, c: int, a: int, b: int, nk: int, nr: int, nc
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def lower_times(D: np.ndarray, h: int, L: np.ndarray, l: int, nk: int, nc: int) -> None:  # noqa: E741
-    """Replaces H by L H, for H (nk, nc) at offset h of D, L (nk, nk) lower triangular at l of L."""
-    uh, ul = _U(h), _U(l)
-    if nk == 6 and nc == 6:
-        vector_blocks.lower_times6(D, h, L, l)
+def factorise(D: np.ndarray, h: int, F: np.ndarray, f: int, n: int, floor: np.ndarray, first: int) -> None:
+    """Computes a factor of H = U^T U, for H (n, n) symmetric at offset h of D; overwrites the upper half of H.
+
+    The factor at f of F is U^-T for a free body (n = 6). Otherwise it is U with the inverse of its diagonal, and U^T
+    below: systems are solved along rows, and no inverse is needed. Pivots that rounding has made smaller than `floor`,
+    from offset `first` on, are replaced by it.
+    """
+    if n == 6:
+        vector_blocks.inverse_factor6(D, h, F, f, floor, first)
         return
-    un, uc = _U(nk), _U(nc)
-    for reverse in range(un):
-        r = un - _U(1) - reverse
-        x = L[ul + r * un + r]
-        for j in range(uc):
-            D[uh + r * uc + j] *= x
-        for k in range(r):
-            x = L[ul + r * un + k]
-            for j in range(uc):
-                D[uh + r * uc + j] += x * D[uh + k * uc + j]
+    uh, uf, un = _U(h), _U(f), _U(n)
+    _factorise_upper(D, uh, un, floor, _U(first))
+    for r in range(un):
+        for k in range(r, un):
+            x = D[uh + r * un + k]
+            F[uf + r * un + k] = x
+            F[uf + k * un + r] = x
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def inverse_factor(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int, floor: np.ndarray, f: int) -> None:  # noqa: E741
-    """Computes L = U^-T with H = U^T U, for H (n, n) symmetric at offset h of D; overwrites the upper half of H.
-
-    Pivots that rounding has made smaller than `floor`, from offset f on, are replaced by it.
-    """
-    if n == 6:
-        vector_blocks.inverse_factor6(D, h, L, l, floor, f)
+def forward_block(D: np.ndarray, h: int, F: np.ndarray, f: int, nk: int, nc: int) -> None:
+    """Replaces H by U^-T H, for H (nk, nc) at offset h of D, with the factor of U (nk, nk) at f of F."""
+    uh, uf = _U(h), _U(f)
+    if nk == 6 and nc == 6:
+        vector_blocks.lower_times6(D, h, F, f)
         return
-    uh, ul, un, uf = _U(h), _U(l), _U(n), _U(f)
-    for r in range(un):  # row by row; rows above are subtracted in their order, four at a time
-        row, j = uh + r * un, _U(0)
+    un, uc = _U(nk), _U(nc)
+    if nk == 6:
+        _lower_times(D, uh, F, uf, un, uc)
+        return
+    for k in range(un):
+        row, scale = uh + k * uc, F[uf + k * un + k]
+        for j in range(uc):
+            D[row + j] *= scale
+        for r in range(k + _U(1), un):
+            x = F[uf + k * un + r]
+            for j in range(uc):
+                D[uh + r * uc + j] -= x * D[row + j]
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _lower_times(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int, columns: int) -> None:  # noqa: E741
+    """Replaces H by L H, for H (n, columns) at h of D, L (n, n) lower triangular at l of L."""
+    for reverse in range(n):
+        r = n - _U(1) - reverse
+        x = L[l + r * n + r]
+        for j in range(columns):
+            D[h + r * columns + j] *= x
+        for k in range(r):
+            x = L[l + r * n + k]
+            for j in range(columns):
+                D[h + r * columns + j] += x * D[h + k * columns + j]
+
+
+@njit(error_model="numpy", _nrt=False, cache=True)
+def _factorise_upper(D: np.ndarray, h: int, n: int, floor: np.ndarray, f: int) -> None:
+    """Replaces the upper half of H (n, n) at h of D by U of H = U^T U, with the inverse of its diagonal."""
+    for r in range(n):  # row by row; rows above are subtracted in their order, four at a time
+        row, j = h + r * n, _U(0)
         while j + _FOUR <= r:
-            a, b, c, d = uh + j * un, uh + (j + _U(1)) * un, uh + (j + _U(2)) * un, uh + (j + _U(3)) * un
+            a, b, c, d = h + j * n, h + (j + _U(1)) * n, h + (j + _U(2)) * n, h + (j + _U(3)) * n
             xa, xb, xc, xd = D[a + r], D[b + r], D[c + r], D[d + r]
-            for k in range(r, un):
+            for k in range(r, n):
                 D[row + k] = (((D[row + k] - xa * D[a + k]) - xb * D[b + k]) - xc * D[c + k]) - xd * D[d + k]
             j += _FOUR
         while j < r:
-            a = uh + j * un
+            a = h + j * n
             xa = D[a + r]
-            for k in range(r, un):
+            for k in range(r, n):
                 D[row + k] -= xa * D[a + k]
             j += _U(1)
         pivot = D[row + r]
-        if not pivot > floor[uf + r]:
-            pivot = floor[uf + r]
+        if not pivot > floor[f + r]:
+            pivot = floor[f + r]
         inverse = 1.0 / math.sqrt(pivot)
-        for k in range(r, un):
+        for k in range(r, n):
             D[row + k] *= inverse
         D[row + r] = inverse  # of the diagonal
-    _invert_upper(D, uh, L, ul, un)
-
-
-@njit(error_model="numpy", _nrt=False, cache=True)
-def _invert_upper(D: np.ndarray, h: int, L: np.ndarray, l: int, n: int) -> None:  # noqa: E741
-    """Computes L = U^-T by forward substitution, for U (n, n) at h of D, which has the inverse of its diagonal."""
-    for r in range(n):
-        row, scale, j = l + r * n, D[h + r * n + r], _U(0)
-        for k in range(n):
-            L[row + k] = 0.0
-        while j + _FOUR <= r:  # rows above are zero beyond their diagonals
-            a, b, c, d = l + j * n, l + (j + _U(1)) * n, l + (j + _U(2)) * n, l + (j + _U(3)) * n
-            xa, xb = D[h + j * n + r], D[h + (j + _U(1)) * n + r]
-            xc, xd = D[h + (j + _U(2)) * n + r], D[h + (j + _U(3)) * n + r]
-            for k in range(j + _FOUR):
-                L[row + k] = (((L[row + k] + xa * L[a + k]) + xb * L[b + k]) + xc * L[c + k]) + xd * L[d + k]
-            j += _FOUR
-        while j < r:
-            a, xa = l + j * n, D[h + j * n + r]
-            for k in range(j + _U(1)):
-                L[row + k] += xa * L[a + k]
-            j += _U(1)
-        for k in range(r):
-            L[row + k] = -L[row + k] * scale
-        L[row + r] = scale
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
-    """Replaces x by L x, for L (n, n) lower triangular at l, x (n,) at s."""
+def forward_vector(F: np.ndarray, f: int, x: np.ndarray, s: int, n: int) -> None:
+    """Replaces x by U^-T x, for x (n,) at s, with the factor of U (n, n) at f of F."""
     if n == 6:
-        vector_blocks.lower_times_vector6(L, l, x, s)
+        vector_blocks.lower_times_vector6(F, f, x, s)
         return
-    ul, us, un = _U(l), _U(s), _U(n)
-    end = un
-    while end >= _FOUR:  # rows end - 4 .. end - 1, whose sums are independent of each other; zeros end each row
-        d = ul + (end - _U(1)) * un
-        c, b, a = d - un, d - _U(2) * un, d - _U(3) * un
-        ta = tb = tc = td = 0.0
-        for k in range(end):
-            value = x[us + k]
-            ta, tb, tc, td = ta + L[a + k] * value, tb + L[b + k] * value, tc + L[c + k] * value, td + L[d + k] * value
-        at = us + end - _FOUR
-        x[at], x[at + _U(1)], x[at + _U(2)], x[at + _U(3)] = ta, tb, tc, td
-        end -= _FOUR
-    while end > _U(0):
-        end -= _U(1)
-        total = 0.0
-        for k in range(end + _U(1)):
-            total += L[ul + end * un + k] * x[us + k]
-        x[us + end] = total
+    uf, us, un = _U(f), _U(s), _U(n)
+    for k in range(un):
+        row = uf + k * un
+        value = x[us + k] * F[row + k]
+        x[us + k] = value
+        for r in range(k + _U(1), un):
+            x[us + r] -= F[row + r] * value
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
-def transposed_lower_times_vector(L: np.ndarray, l: int, x: np.ndarray, s: int, n: int) -> None:  # noqa: E741
-    """Replaces x by L^T x, for L (n, n) lower triangular at l, x (n,) at s."""
+def backward_vector(F: np.ndarray, f: int, x: np.ndarray, s: int, n: int) -> None:
+    """Replaces x by U^-1 x, for x (n,) at s, with the factor of U (n, n) at f of F."""
     if n == 6:
-        vector_blocks.transposed_lower_times_vector6(L, l, x, s)
+        vector_blocks.transposed_lower_times_vector6(F, f, x, s)
         return
-    ul, us, un = _U(l), _U(s), _U(n)
-    for k in range(un):  # adds to the sums before it, along a row of L
-        value, row = x[us + k], ul + k * un
-        x[us + k] = 0.0
-        for r in range(k + _U(1)):
-            x[us + r] += L[row + r] * value
+    uf, us, un = _U(f), _U(s), _U(n)
+    for reverse in range(un):
+        k = un - _U(1) - reverse
+        row = uf + k * un
+        value = x[us + k] * F[row + k]
+        x[us + k] = value
+        for r in range(k):
+            x[us + r] -= F[row + r] * value
 
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)

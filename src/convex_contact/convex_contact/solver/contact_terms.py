@@ -43,7 +43,7 @@ from convex_contact.solver.branches import (
     side_of,
 )
 from convex_contact.solver.delassus import delassus_norm
-from convex_contact.solver.masses import invert_masses
+from convex_contact.solver.masses import factorise_masses
 from convex_contact.solver.pattern import Couplings
 from convex_contact.solver.vector_blocks import three_rows_times6, three_rows_times66
 
@@ -210,7 +210,7 @@ def _soften(w: Any, i: int, level: float) -> int:
     """Computes derived numbers of contact i with a stiffness of at most level/(w dt^2); returns 1 if that lowers it."""
     p, q, dt = w.contact_parameters, w.derived, w.period
     if not needs_delassus_norm(w.approximation):
-        invert_masses(w, True)
+        factorise_masses(w, True)
     norm = delassus_norm(w, i)
     k, s = p[i, STIFFNESS], p[i, COEFFICIENT]
     if w.approximation == SAP:

@@ -1,4 +1,4 @@
-"""Diagonal estimate of the Delassus operator J A^-1 J^T, from the inverse masses of the cliques."""
+"""Diagonal estimate of the Delassus operator J A^-1 J^T, from the factors of the cliques' masses."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from convex_contact.solver.blocks import forward_vector
 from convex_contact.solver.branches import Branches, Side, branches_of, last_velocity, side_of, unpack_path
 
 #: entries 11, 12, 13, 22, 23, 33 of a symmetric 3 x 3 matrix
@@ -16,7 +17,7 @@ Entries = tuple[float, float, float, float, float, float]
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def delassus_norm(w: Any, i: int) -> float:
-    """Returns w = ||J A^-1 J^T||_F / 3 of contact i [1/kg], after `masses.invert_masses`.
+    """Returns w = ||J A^-1 J^T||_F / 3 of contact i [1/kg], after `masses.factorise_masses`.
 
     The arrays dv, A_dv and v_old of the workspace are overwritten.
     """
@@ -39,16 +40,15 @@ def delassus_norm(w: Any, i: int) -> float:
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _on_block(
-    L: np.ndarray, o: int, side: Side, y1: np.ndarray, y2: np.ndarray, y3: np.ndarray, total: Entries
+    F: np.ndarray, f: int, side: Side, y1: np.ndarray, y2: np.ndarray, y3: np.ndarray, total: Entries
 ) -> Entries:
-    """Adds J A^-1 J^T of a side, A^-1 = L^T L, to the entries `total`."""
+    """Adds J A^-1 J^T = Y^T Y of a side, A = U^T U and Y = U^-T J^T, to the entries `total`."""
     w11, w12, w13, w22, w23, w33 = total
     s, m = side.start, side.size
-    for r in range(m):
-        u1 = u2 = u3 = 0.0
-        for k in range(r + 1):
-            x = L[o + r * m + k]
-            u1, u2, u3 = u1 + x * y1[s + k], u2 + x * y2[s + k], u3 + x * y3[s + k]
+    for y in (y1, y2, y3):
+        forward_vector(F, f, y, s, m)
+    for r in range(s, s + m):
+        u1, u2, u3 = y1[r], y2[r], y3[r]
         w11, w12, w13 = w11 + u1 * u1, w12 + u1 * u2, w13 + u1 * u3
         w22, w23, w33 = w22 + u2 * u2, w23 + u2 * u3, w33 + u3 * u3
     return w11, w12, w13, w22, w23, w33
@@ -106,10 +106,10 @@ def row_delassus(w: Any, i: int) -> float:
                         y[above] -= A_factor[o + k * m + above - s] * value
                         above = parent[above]
         else:
-            for r in range(m):
-                x = 0.0
-                for k in range(r + 1):
-                    x += A_factor[o + r * m + k] * J[j + k]
-                total += x * x
+            for k in range(m):
+                y[s + k] = J[j + k]
+            forward_vector(A_factor, o, y, s, m)
+            for k in range(m):
+                total += y[s + k] * y[s + k]
         j += m
     return total

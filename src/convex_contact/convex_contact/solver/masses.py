@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from convex_contact.solver.blocks import inverse_factor, negative_product
+from convex_contact.solver.blocks import factorise, negative_product
 from convex_contact.solver.branches import (
     add_branch_sizes,
     branches_of,
@@ -58,8 +58,8 @@ def load_mass(w: Any, c: int, h: int) -> None:
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def invert_masses(w: Any, every: bool) -> None:
-    """Factorises A of every clique, or of the touched ones: L of A^-1 = L^T L, or A = L^T D L of branched trees."""
+def factorise_masses(w: Any, every: bool) -> None:
+    """Factorises A of every clique, or of the touched ones, by `blocks.factorise`; branched trees as A = L^T D L."""
     dof_start, A_start, A, A_factor, floor, scratch = w.dof_start, w.A_start, w.A, w.A_factor, w.floor, w.scratch
     touched, branched, branches = w.touched, w.clique_branched, branches_of(w)
     for c in range(w.n):
@@ -74,4 +74,4 @@ def invert_masses(w: Any, every: bool) -> None:
             scratch[k] = A[a + k]
         for k in range(m):
             floor[s + k] = 0.0
-        inverse_factor(scratch, 0, A_factor, a, m, floor, s)
+        factorise(scratch, 0, A_factor, a, m, floor, s)

@@ -49,7 +49,7 @@ from convex_contact.solver.island_states import (
     ITERATION_LIMIT as ITERATION_LIMIT,
 )
 from convex_contact.solver.line_search import search_lines
-from convex_contact.solver.masses import add_mass_sizes, invert_masses, negative_mass_product
+from convex_contact.solver.masses import add_mass_sizes, factorise_masses, negative_mass_product
 from convex_contact.solver.ordering import match_pattern, order_cliques
 
 #: Newton steps after which contacts are softened for a better guess; typical problems need 2 to 20
@@ -225,7 +225,7 @@ def _prepare(w: Any) -> None:
     for c in range(w.n):
         touched[c] = 0
     terms.mark_needed_masses(w)
-    invert_masses(w, needs_delassus_norm(w.approximation))
+    factorise_masses(w, needs_delassus_norm(w.approximation))
     for c in range(w.n):
         touched[c] = 0
     terms.prepare_terms(w)
