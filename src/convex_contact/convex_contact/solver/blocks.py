@@ -25,12 +25,22 @@ def subtract_product(D: np.ndarray, c: int, a: int, b: int, nk: int, nr: int, nc
     if nk == 6 and nr == 6 and nc == 6:
         vector_blocks.subtract_product6(D, c, a, b)
         return
-    for k in range(_U(nk)):
-        for r in range(_U(nr)):
-            x = D[ua + k * _U(nr) + r]
-            o, p = uc + r * _U(nc), ub + k * _U(nc)
-            for j in range(_U(nc)):
-                D[o + j] -= x * D[p + j]
+    un, ur, um, k = _U(nk), _U(nr), _U(nc), _U(0)
+    while k + _FOUR <= un:  # four rows of A and B at a time, so that C is loaded and stored less often
+        i, p = ua + k * ur, ub + k * um
+        for r in range(ur):
+            row, xa, xb = uc + r * um, D[i + r], D[i + ur + r]
+            xc, xd = D[i + _U(2) * ur + r], D[i + _U(3) * ur + r]
+            for j in range(um):
+                d = (D[row + j] - xa * D[p + j]) - xb * D[p + um + j]
+                D[row + j] = (d - xc * D[p + _U(2) * um + j]) - xd * D[p + _U(3) * um + j]
+        k += _FOUR
+    while k < un:
+        for r in range(ur):
+            x, row = D[ua + k * ur + r], uc + r * um
+            for j in range(um):
+                D[row + j] -= x * D[ub + k * um + j]
+        k += _U(1)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -65,11 +75,11 @@ def forward_block(D: np.ndarray, h: int, F: np.ndarray, f: int, nk: int, nc: int
         _lower_times(D, uh, F, uf, un, uc)
         return
     for k in range(un):
-        row, scale = uh + k * uc, F[uf + k * un + k]
+        row, u = uh + k * uc, uf + k * un
         for j in range(uc):
-            D[row + j] *= scale
+            D[row + j] *= F[u + k]
         for r in range(k + _U(1), un):
-            x = F[uf + k * un + r]
+            x = F[u + r]
             for j in range(uc):
                 D[uh + r * uc + j] -= x * D[row + j]
 

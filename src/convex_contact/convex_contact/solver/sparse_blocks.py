@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from convex_contact.solver.block_cholesky import BlockPattern, eliminate, solve_backward, solve_forward
+from convex_contact.solver.blocks import backward_vector, factorise, forward_vector
 from convex_contact.solver.structure import minimum_degree
 
 
@@ -53,23 +54,11 @@ def _gather(H: np.ndarray, start: np.ndarray, first: int, block: np.ndarray, S: 
 @njit(error_model="numpy", cache=True)
 def solve_dense(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Returns A^-1 b for a symmetric positive definite A (n, n); a library is slower up to some hundred rows."""
-    n = len(b)
-    U, x = A.copy(), b.copy()
-    for j in range(n):
-        inverse = 1.0 / U[j, j]
-        for r in range(j + 1, n):
-            factor = U[j, r] * inverse
-            if factor == 0.0:
-                continue
-            for c in range(r, n):
-                U[r, c] -= factor * U[j, c]
-            x[r] -= factor * x[j]
-    for back in range(n):
-        r = n - 1 - back
-        total = x[r]
-        for c in range(r + 1, n):
-            total -= U[r, c] * x[c]
-        x[r] = total / U[r, r]
+    n, x = len(b), b.copy()
+    D, F = A.copy().reshape(n * n), np.empty(n * n)
+    factorise(D, 0, F, 0, n, np.zeros(n), 0)
+    forward_vector(F, 0, x, 0, n)
+    backward_vector(F, 0, x, 0, n)
     return x
 
 
