@@ -147,6 +147,10 @@ def test_mjcf_is_a_world_of_its_bodies(tmp_path: Path) -> None:
     assert world.bodies[0].mass == pytest.approx(700.0 * 4.0 / 3.0 * math.pi * 1e-3)
     high = World.load(path, keyframe="high", material=Material(stiffness=1e5)).bodies[0]
     assert high.placement.position[2] == 2.0 and high.geometries[0].material.stiffness == 1e5
+    assert World.load(path, keyframe=0).bodies[0].placement.position[2] == 2.0
+    for wrong in (False, 1, -1):
+        with pytest.raises(WorldError, match=rf"keyframe: expected .*, got {wrong}"):
+            World.load(path, keyframe=wrong)
 
 
 @pytest.mark.parametrize("name", ["arm.sdf", "arm", ".stl", ""])

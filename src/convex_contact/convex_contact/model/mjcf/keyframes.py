@@ -22,7 +22,7 @@ def find_keyframe(document: MjcfDocument, keyframe: str | int) -> Element:
         XmlError: there is none.
     """
     keys = document.sections.get("keyframe", [])
-    if isinstance(keyframe, int):
+    if type(keyframe) is int:  # and no truth value
         if not 0 <= keyframe < len(keys):
             raise XmlError(f"keyframe: expected a number below {len(keys)}, got {keyframe}")
         return keys[keyframe]
