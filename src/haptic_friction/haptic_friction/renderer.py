@@ -214,6 +214,9 @@ class FrictionRenderer:
         self._install(model, settings)
         self.reset()
 
+    def __repr__(self) -> str:
+        return f"FrictionRenderer({self.model!r}, {self.settings!r})"
+
     @classmethod
     def from_parameters(cls, values: Parameters, *, compiled: bool = True) -> FrictionRenderer:
         """Makes the renderer that the parameters of the friction node describe.
