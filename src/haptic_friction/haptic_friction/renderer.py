@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from haptic_files import ParameterValues
 from haptic_friction.design import model_warning
 from haptic_friction.factory import make_model
 from haptic_friction.load import (
@@ -228,6 +229,7 @@ class FrictionRenderer:
         Raises:
             ValueError: a value is refused; the message names the parameter.
         """
+        values = ParameterValues(values)
         model = make_model(values, dimension=len(friction_axes(values)), compiled=compiled)
         if input_kinds(values) & NORMAL_FORCE_INPUTS:
             _check_scalable(values, model)

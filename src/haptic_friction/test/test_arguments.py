@@ -100,6 +100,10 @@ def puck() -> TorsionalElement:
             "displacement: expected numbers of shape (n_samples,), got 'x'",
         ),
         (
+            lambda: FrictionRenderer.from_parameters({"inputs": []}),
+            "parameter axes: expected a value, got none",
+        ),
+        (
             lambda: read_signals(None, velocity="v", force="f", time="t"),
             "path: expected the path of a CSV file, got None",
         ),

@@ -77,6 +77,10 @@ class AdmittanceController:
         largest_lead: ArrayLike = (0.02, 0.3),
         approach_time: float = 1.0,
     ) -> None:
+        if not isinstance(generator, ReferenceGenerator):
+            raise ValueError(f"generator: expected a ReferenceGenerator, got {generator!r}")
+        if not isinstance(feedback, (PIDFeedback, type(None))):
+            raise ValueError(f"feedback: expected a PIDFeedback or None, got {feedback!r}")
         self.generator = generator
         self.placement = placement or DisplayTransform()
         self.feedback = feedback
@@ -93,6 +97,9 @@ class AdmittanceController:
         self._approach_steps = round(finite_number("approach_time", approach_time, minimum=0.0) / generator.period)
         self._compile()
         self.restart()
+
+    def __repr__(self) -> str:
+        return f"AdmittanceController({self.generator!r}, feedback={self.feedback!r})"
 
     def _compile(self) -> None:
         """Compiles the kernels of a tick, or loads them, so that no tick waits for them."""
