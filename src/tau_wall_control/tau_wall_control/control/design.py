@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tau_wall_control.checks import instance
 from tau_wall_control.control import laws
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.control.horizon import condense
@@ -134,9 +135,10 @@ def design_options(
     """
     if scheme not in SCHEMES:
         raise TauError(f"scheme: expected one of {', '.join(SCHEMES)}, got {scheme!r}")
-    unknown = options.keys() - {f.name for f in fields(DesignOptions)}
+    known = [f.name for f in fields(DesignOptions)]
+    unknown = options.keys() - set(known)
     if unknown:
-        raise TauError(f"option {min(unknown)!r} is unknown")
+        raise TauError(f"option {min(unknown)!r}: expected one of {', '.join(known)}")
     if per_axis is not None:
         options["points"] = grid_points(device, per_axis)
     chosen = replace(SCHEMES[scheme], **options)
@@ -177,6 +179,7 @@ def design_wall_controller(
         >>> controller.scheme
         'sopc'
     """
+    instance("device", device, TauDevice, "TauDevice.default()")
     chosen = design_options(device, scheme, per_axis=per_axis, **options)
     positions = operating_points(chosen)
     before = time.perf_counter()

@@ -67,7 +67,7 @@ class DesignOptions:
 
     def check(self) -> None:
         """Raises TauError for inconsistent options."""
-        if not 0 <= self.delay <= laws.LONGEST_DELAY:
+        if not isinstance(self.delay, (int, np.integer)) or not 0 <= self.delay <= laws.LONGEST_DELAY:
             raise TauError(f"delay: expected 0 to {laws.LONGEST_DELAY} samples, got {self.delay}")
         if self.delay and not self.observer:
             raise TauError("delay: a known delay needs the scheme stiff or predictive")

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_math.passivity import ImpedancePort, PassivityRule
+from tau_wall_control.checks import instance, whole_number
 from tau_wall_control.control.linearisation import linearise
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
@@ -69,9 +70,9 @@ class PassiveController:
     ) -> None:
         if largest_damping is not None and not 0.0 <= largest_damping < math.inf:
             raise TauError(f"largest_damping: expected 0 or more [1/s], got {largest_damping}")
-        if delay < 0:
-            raise TauError(f"delay: expected 0 or more samples, got {delay}")
-        self.device, self.controller = device, controller
+        delay = whole_number("delay", delay, "samples")
+        self.device = instance("device", device, TauDevice, "TauDevice.default()")
+        self.controller = controller
         self.normal, self.period = controller.normal, controller.period
         bound = 1.0 / self.period if largest_damping is None else largest_damping
         rule = PassivityRule(

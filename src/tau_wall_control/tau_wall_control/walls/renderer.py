@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from haptic_files import ParameterValues
 from haptic_friction import CoulombLaw
 from haptic_friction.laws import FrictionLaw
 from tau_wall_control.control.controller import WallController
@@ -128,11 +129,7 @@ class WallRenderer:
 
     @classmethod
     def around(
-        cls,
-        walls: SlidingWalls | HoldingWall,
-        *,
-        longest_saturation: int | None = None,
-        thermal_limit: bool = True,
+        cls, walls: SlidingWalls | HoldingWall, *, longest_saturation: int | None = None, thermal_limit: bool = True
     ) -> WallRenderer:
         """Returns a renderer of existing walls."""
         renderer = cls.__new__(cls)
@@ -151,8 +148,9 @@ class WallRenderer:
             moving: true if the walls come with each step; default: true if `inputs` has an entry of the kind planes.
 
         Raises:
-            TauError: a parameter is refused; the message names it.
+            TauError: a parameter is missing or refused; the message names it.
         """
+        values = ParameterValues(values)
         planes = planes_of(values, moving)
         used = controller is not None
         if controller is None:
@@ -166,6 +164,9 @@ class WallRenderer:
         if not (used and isinstance(walls, HoldingWall)):  # the steps of a HoldingWall restart a controller in use
             renderer._compile()
         return renderer
+
+    def __repr__(self) -> str:
+        return f"WallRenderer(controller {self.controller.scheme!r}, planes {self.planes or 'of each step'!r})"
 
     def _begin(
         self, walls: SlidingWalls | HoldingWall, longest_saturation: int | None, thermal_limit: bool = True

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import FrictionLaw
-from tau_wall_control.checks import vector
+from tau_wall_control.checks import instance, vector
 from tau_wall_control.control import laws
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.tau_device import Pose
@@ -52,7 +52,8 @@ class SlidingWalls:
         friction_damping: float = 8.0,
         release_gap: float = 1e-4,
     ) -> None:
-        self.controller, self.device = controller, controller.device
+        self.controller = instance("controller", controller, WallController, "design_wall_controller(device)")
+        self.device = controller.device
         for name, value in (("friction_stiffness", friction_stiffness), ("release_gap", release_gap)):
             if not 0.0 < value < math.inf:
                 raise TauError(f"{name}: expected a number above 0, got {value}")
@@ -100,6 +101,8 @@ class SlidingWalls:
             raise TauError("planes: expected none to be set, these walls come with each step")
         if isinstance(planes, Plane):
             raise TauError(f"planes: expected a list of planes, got {planes}")
+        for plane in planes:
+            instance("planes", plane, Plane, "Plane(point=(0, 0, 0), normal=(0, 0, 1))")
         if not 1 <= len(planes) <= MOST_PLANES:
             raise TauError(f"planes: expected 1 to {MOST_PLANES}, got {len(planes)}")
         old = dict(zip(self.planes, getattr(self, "_memory", ()), strict=True))
@@ -228,7 +231,7 @@ def _law_of(
     """Returns settings and gains of the compiled step."""
     code, coefficients = -1, np.zeros((1, 2))
     if friction is not None:
-        friction.check_dimension(3)
+        instance("friction", friction, FrictionLaw, "CoulombLaw(0.3)").check_dimension(3)
         code, coefficients = friction.code, friction.coefficients[None].copy()
     c = controller
     values = {
