@@ -186,7 +186,7 @@ class ConstraintRenderer:
             twist and acceleration; the pose is commanded only if `commands_pose`.
 
         Raises:
-            ValueError: a contact or friction cannot be used; nothing has changed.
+            ValueError: an argument cannot be used; nothing has changed.
             SingularConfigurationError: the mechanism has no unique motion here; the reference has not moved.
         """
         external, motion = None, self.controller.motion
@@ -195,8 +195,7 @@ class ConstraintRenderer:
                 raise ValueError("contacts, frictions: expected none, since the renderer has no external forces")
             # they were found with the reference of the tick before
             external = self._external.wrench(contacts or (), frictions or (), motion.pose[:3])
-        measured, user = np.ascontiguousarray(pose, dtype=float), np.ascontiguousarray(wrench, dtype=float)
-        return self.controller.step(measured, user, external=external, follows=follows)
+        return self.controller.step(pose, wrench, external=external, follows=follows)
 
     @property
     def commands_pose(self) -> bool:

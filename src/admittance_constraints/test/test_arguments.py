@@ -12,10 +12,14 @@ from admittance_constraints import (
     AdmittanceController,
     ConstraintRenderer,
     Definition,
+    ExternalForces,
+    FreeDirectionFriction,
+    KnifeEdge,
     Mechanism,
     MechanismError,
     Pendulum,
     PIDFeedback,
+    PointOnSurface,
     ReferenceGenerator,
     RollingDisk,
     Stop,
@@ -25,6 +29,7 @@ from admittance_constraints import (
     load_mechanism,
     solve_accelerations,
 )
+from haptic_friction import CoulombLaw
 
 State = Callable[[Definition, ca.SX, ca.SX], object]
 
@@ -46,6 +51,13 @@ def made(state: State, *, complete: bool = True) -> Mechanism:
 
 def generator(**options: object) -> ReferenceGenerator:
     return ReferenceGenerator(Pendulum(), compiled=False, **options)
+
+
+POSE, WRENCH = [0.0, 0.0, -0.2, 0.0, 0.0, 0.0, 1.0], [0.0] * 6
+
+
+def controlled(pose: object, wrench: object) -> object:
+    return AdmittanceController(generator(), approach_time=0.0).step(pose, wrench)
 
 
 class Incomplete(Mechanism):
@@ -154,6 +166,28 @@ def test_inertia_of_a_rigid_body_is_given_in_any_form(inertia: object) -> None:
             lambda: PIDFeedback(proportional="a", derivative=1.0),
             "proportional: expected a number, shape (6,) or (6, 6), got 'a'",
         ),
+        (lambda: controlled([0.0] * 6, WRENCH), "pose: expected shape (7,), got (6,)"),
+        (lambda: controlled([0.0] * 7, WRENCH), "orientation of the pose: expected a quaternion of length 1, got "),
+        (lambda: controlled([math.nan] * 7, WRENCH), "pose: expected finite numbers, got nan at [0]"),
+        (lambda: controlled(POSE, [0.0] * 3), "wrench: expected shape (6,), got (3,)"),
+        (lambda: controlled(POSE, "a"), "wrench: expected 6 numbers, got 'a'"),
+        (
+            lambda: Pendulum().nearest_parameters([0.0] * 3, [0.0] * 4),
+            "orientation: expected a quaternion of length 1, got length 0",
+        ),
+        (
+            lambda: generator().simulate(np.zeros((4, 6)), every=2.5),
+            "every: expected 1 or more, a whole number, got 2.5",
+        ),
+        (
+            lambda: StoppedGenerator(
+                generator(integrator="symplectic_euler"), [Stop("wall", lambda x: 1.0, lambda x: np.ones(3))]
+            ),
+            "gradient of stop wall: expected shape (6,), got (3,)",
+        ),
+        (lambda: ExternalForces("tool"), "body: expected the number of a body, got 'tool'"),
+        (lambda: KnifeEdge(slope=20.0), "slope: expected -pi/2 to pi/2 [rad], got 20"),
+        (lambda: PointOnSurface(5), "surface: expected a function of the position, got 5"),
         (lambda: load_mechanism(None), "mechanism: expected a name or the path of a file, got None"),
         (
             lambda: UrdfMechanism(None, tool="tip"),
@@ -220,8 +254,22 @@ def test_objects_are_printed_in_one_line() -> None:
         "StoppedGenerator(ReferenceGenerator(Pendulum(": stopped,
         "AdmittanceController(ReferenceGenerator(Pendulum(": controller,
         "ConstraintRenderer(AdmittanceController(": ConstraintRenderer(controller),
+        "ToolMotion(pose=[0.0, 0.0, -0.2, 0.0, 0.0, 0.0, 1.0], twist=[": controlled(POSE, WRENCH),
+        "DisplayTransform(position=[0.0, 0.0, 0.0], orientation=[": controller.placement,
+        "FreeDirectionFriction(translation=CoulombLaw(1), rotation=None)": FreeDirectionFriction(
+            translation=CoulombLaw(1.0)
+        ),
         "PIDFeedback(diagonals of K_p [10., 10., 10., 10., 10., 10.], ": controller.feedback,
     }
     for text, printed in texts.items():
         assert repr(printed).startswith(text)
         assert "\n" not in repr(printed)
+
+
+def test_a_refused_step_leaves_the_controller_as_it_was() -> None:
+    """The first step starts the reference next to the tool: not under a wrench that cannot be used."""
+    controller = AdmittanceController(generator(), approach_time=0.0)
+    with pytest.raises(ValueError, match=r"^wrench: expected finite numbers, got nan at \[0\]$"):
+        controller.step(POSE, [math.nan] * 6)
+    assert controller.motion is None
+    assert controller.reference is None

@@ -119,6 +119,8 @@ class _Network:
                 got = type(contact.element).__name__
                 raise ValueError(f"contact {index}: expected an impedance model (velocity in, force out), got {got}")
             partners = (contact.first, contact.second)
+            if not all(isinstance(partner, (int, np.integer)) for partner in partners):
+                raise ValueError(f"contact {index}: expected numbers of bodies, or BASE, got {partners}")
             if contact.first == contact.second or not all(BASE <= partner < len(bodies) for partner in partners):
                 raise ValueError(
                     f"contact {index}: expected two of BASE and bodies 0 to {len(bodies) - 1}, got {partners}"

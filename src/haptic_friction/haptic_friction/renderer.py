@@ -208,8 +208,12 @@ class FrictionRenderer:
     """
 
     def __init__(self, model: Model, settings: FrictionSettings) -> None:
+        if not isinstance(model, Model) or not isinstance(settings, FrictionSettings):
+            raise ValueError(f"model, settings: expected a model and FrictionSettings, got {model!r} and {settings!r}")
         if len(settings.axes) != model.dimension:
             raise ValueError(f"axes: expected {model.dimension}, as the model's dimension, got {len(settings.axes)}")
+        if len({0, 1, 2}.intersection(settings.axes)) < len(settings.axes):
+            raise ValueError(f"axes: expected different numbers of 0, 1, 2, got {settings.axes!r}")
         if settings.kinds and model.kind != "impedance":
             raise ValueError(f"model: expected an impedance with inputs {sorted(settings.kinds)}, got an admittance")
         self._install(model, settings)
@@ -301,11 +305,10 @@ class FrictionRenderer:
         Raises:
             FrictionInputError: an input cannot be used; the model does not step.
         """
-        model = self.model
-        impedance = model.kind == "impedance"
+        model, impedance = self.model, self.model.kind == "impedance"
         given = velocity if impedance else force
-        if given is None:
-            raise ValueError(f"{model.input_name}: expected three numbers, got None")
+        if given is None or len(given) != 3:
+            raise ValueError(f"{model.input_name}: expected three numbers, got {given!r}")
         factor = -1.0
         if self.settings.kinds:
             given = np.array(given, dtype=float)

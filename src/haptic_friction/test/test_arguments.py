@@ -100,6 +100,26 @@ def puck() -> TorsionalElement:
             "displacement: expected numbers of shape (n_samples,), got 'x'",
         ),
         (
+            lambda: ContactNetwork([Body(mass=1.0)], [Contact(0.0, BASE, model_c())]),
+            "contact 0: expected numbers of bodies, or BASE, got (0.0, -1)",
+        ),
+        (
+            lambda: FrictionRenderer(LAW, FrictionSettings(axes=(0,))),
+            "model, settings: expected a model and FrictionSettings, got CoulombLaw(2) and FrictionSettings(",
+        ),
+        (
+            lambda: FrictionRenderer(model_c(2), FrictionSettings(axes="xy")),
+            "axes: expected different numbers of 0, 1, 2, got 'xy'",
+        ),
+        (
+            lambda: FrictionRenderer(model_c(2), FrictionSettings(axes=(0, 0))),
+            "axes: expected different numbers of 0, 1, 2, got (0, 0)",
+        ),
+        (
+            lambda: FrictionRenderer(model_c(2), FrictionSettings(axes=(0, 1))).step(velocity=(0.0, 1.0)),
+            "velocity: expected three numbers, got (0.0, 1.0)",
+        ),
+        (
             lambda: FrictionRenderer.from_parameters({"inputs": []}),
             "parameter axes: expected a value, got none",
         ),

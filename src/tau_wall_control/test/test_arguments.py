@@ -9,9 +9,12 @@ import pytest
 
 from tau_wall_control import (
     ControllerFileError,
+    HInfinityController,
     HoldingWall,
+    MovingPlanes,
     PassiveController,
     Plane,
+    PushSimulation,
     TauDevice,
     TauError,
     TauState,
@@ -32,6 +35,10 @@ A_DEVICE = "expected a TauDevice such as TauDevice.default(), got 'tau'"
 
 def push(**options: object) -> object:
     return simulate_push(DEVICE, CONTROLLER, **{"point": (0.0, 0.0, 0.0), "duration": 0.1, **options})
+
+
+def renderer(**options: object) -> WallRenderer:
+    return WallRenderer(CONTROLLER, [PLANE], **options)
 
 
 def started() -> WallController:
@@ -118,6 +125,72 @@ def started() -> WallController:
             "controller: expected a WallController such as design_wall_controller(device), got TauDevice(",
         ),
         (lambda: HoldingWall(CONTROLLER, [PLANE]), "plane: expected a Plane such as Plane(point=(0, 0, 0), "),
+        (
+            lambda: HoldingWall(CONTROLLER, PLANE, release_gap=math.nan),
+            "release_gap: expected a number above 0, got nan",
+        ),
+        (lambda: HoldingWall(CONTROLLER, PLANE, release_gap=-1.0), "release_gap: expected a number above 0, got -1.0"),
+        (lambda: renderer(release_gap="a"), "release_gap: expected a number above 0, got 'a'"),
+        (lambda: renderer(friction_damping=-1.0), "friction_damping: expected 0 or more, got -1.0"),
+        (
+            lambda: renderer(longest_saturation=0.5),
+            "longest_saturation: expected 0 or more steps, a whole number, got ",
+        ),
+        (
+            lambda: renderer().set_walls([0.0] * 3, "z"),
+            "wall_points, wall_normals: expected lists of numbers, got [0.0",
+        ),
+        (
+            lambda: WallRenderer.around(HoldingWall(CONTROLLER, PLANE)).take_over(renderer()),
+            "take_over: expected a HoldingWall, got <",
+        ),
+        (
+            lambda: WallRenderer(CONTROLLER, None).step(HOME, [0.0] * 6, [PLANE]),
+            "planes: expected MovingPlanes, got [Plane(",
+        ),
+        (
+            lambda: WallRenderer(CONTROLLER, None).step(
+                HOME, [0.0] * 6, MovingPlanes([0], [[0.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]], velocity="fast")
+            ),
+            "velocity: expected numbers of shape (1, 3), got 'fast'",
+        ),
+        (lambda: DEVICE.with_parameters("platform.mass=x"), "entry 'platform.mass=x': expected a number or a list of "),
+        (lambda: DEVICE.with_parameters("platform.mass=-1"), "platform.mass: input should be greater than 0, got -1"),
+        (lambda: DEVICE.with_parameters(5), "entry 5: expected section.name=value with a name of the device's file"),
+        (lambda: TauDevice.from_file(5), "path: expected the path of a YAML file, got 5"),
+        (lambda: design_wall_controller(DEVICE, "mopc", per_axis=2.5), "per_axis: expected 1 or more, a whole number"),
+        (
+            lambda: design_wall_controller(DEVICE, "mopc", points=0.0),
+            "points: expected finite numbers of shape (1,), got",
+        ),
+        (
+            lambda: design_wall_controller(DEVICE, "sopc", normal=5),
+            "normal: expected finite numbers of shape (3,), got 5",
+        ),
+        (
+            lambda: design_wall_controller(DEVICE, "sopc", weight_torque=-1.0),
+            "weight_torque: expected more than 0, got -1",
+        ),
+        (lambda: design_wall_controller(DEVICE, "sopc", weight_rate="a"), "weight_rate: expected a number, got 'a'"),
+        (lambda: push(direction=(0.0, 0.0, -5.0)), "direction: expected a unit vector, got [0.0, 0.0, -5.0]"),
+        (lambda: penetration_bound(DEVICE, (0.0, 0.0, 0.0), force=-1.0), "force: expected 0 or more, got -1.0"),
+        (
+            lambda: penetration_bound(DEVICE, (0.0, 0.0, 0.0), normal=(0.0, 0.0, 0.0)),
+            "steps, normal: expected 2 or more and a direction, got 60 and [0.0, 0.0, 0.0]",
+        ),
+        (
+            lambda: HInfinityController(DEVICE).step(HOME, np.zeros(6)),
+            "step: expected start(position) before it, which takes the contact pose",
+        ),
+        (lambda: HInfinityController(DEVICE, noise="a"), "noise: expected a number above 0, got 'a'"),
+        (
+            lambda: PassiveController(DEVICE, CONTROLLER).step(HOME, np.zeros(6)),
+            "step: expected start(position) before it, which takes the contact pose",
+        ),
+        (
+            lambda: PassiveController(DEVICE, "sopc"),
+            "controller: expected one with period, normal, start, step, got 'sopc'",
+        ),
         (lambda: WallRenderer.from_parameters({}), "parameter wall_points: expected a value, got none"),
     ],
 )
@@ -142,12 +215,28 @@ def test_a_refused_step_leaves_the_controller_as_it_was() -> None:
         assert controller.step(angles, np.zeros(6)).tolist() == other.step(angles, np.zeros(6)).tolist()
 
 
+def test_a_refused_step_leaves_the_estimates_as_they_were() -> None:
+    controller, other = HInfinityController(DEVICE), HInfinityController(DEVICE)
+    for each in (controller, other):
+        each.start((0.0, 0.0, 0.0))
+    with pytest.raises(TauError):
+        controller.step(HOME + math.nan, np.zeros(6))
+    angles = HOME + 1e-4
+    for _ in range(2):
+        assert controller.step(angles, np.zeros(6)).tolist() == other.step(angles, np.zeros(6)).tolist()
+
+
 def test_objects_are_printed_in_one_line() -> None:
     walls = WallRenderer(CONTROLLER, [PLANE])
     texts = {
         "TauDevice(peak_torque=1.1, fingerprint='": DEVICE,
         "TauState(position=[0.0, 0.0, 0.002], quaternion=[0.0, 0.0, 0.0, 1.0], twist=[": DEVICE.state((0.0, 0.0, 2e-3)),
         "LinearModel(position=[0.0, 0.0, 0.0], theta=[": linearise(DEVICE, (0.0, 0.0, 0.0)),
+        "PushSimulation(point=[0.0, 0.0, 0.0], delay=0, controller ": PushSimulation(
+            DEVICE, CONTROLLER, point=(0.0, 0.0, 0.0)
+        ),
+        "HInfinityController(gamma=": HInfinityController(DEVICE),
+        "PassiveController(WallController('sopc', ": PassiveController(DEVICE, CONTROLLER),
         "PushResult(100 samples, max_penetration=": push(),
         "WallRenderer(controller 'sopc', planes (Plane(point=(0.0, 0.0, 0.0), normal=": walls,
         "WallRenderer(controller 'sopc', planes 'of each step')": WallRenderer(CONTROLLER, None),

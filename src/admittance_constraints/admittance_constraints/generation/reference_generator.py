@@ -307,8 +307,8 @@ class ReferenceGenerator:
         for name, value, part in (("task_forces", task_forces, slice(TASK)), ("wrenches", wrenches, slice(TASK, None))):
             if value is not None:
                 start[:, part] = finite_matrix(name, value, (len(start), TASK))
-        if every < 1:
-            raise ValueError(f"every: expected 1 or more, got {every}")
+        if not isinstance(every, (int, np.integer)) or every < 1:
+            raise ValueError(f"every: expected 1 or more, a whole number, got {every!r}")
         end = start.copy()
         if self.force_hold == "linear":
             end[1:] = 2.0 * start[1:] - start[:-1]

@@ -151,7 +151,8 @@ class StoppedGenerator:
         self.generator, self.stops = generator, tuple(stops)
         x = generator.task_position
         for stop in self.stops:
-            if not stop.gap(x) >= -1e-9:
+            finite_vector(f"gradient of stop {stop.name}", stop.gradient(x), TASK)
+            if not finite_number(f"gap of stop {stop.name}", stop.gap(x)) >= -1e-9:
                 raise ValueError(f"stop {stop.name}: expected a gap of 0 or more at the start, got {stop.gap(x):.3g}")
 
     def __repr__(self) -> str:

@@ -17,6 +17,7 @@ from admittance_constraints.model import consistency, symbolic
 from admittance_constraints.model.definition import TASK, Definition
 from admittance_constraints.model.drawing import MOVING, TRACK, Canvas
 from admittance_constraints.model.system import System, about_pose, in_coordinates
+from haptic_math.quantities import quaternion_length
 
 #: largest number of Newton steps of phi^-1; each squares the error, so that it is enough wherever they converge
 _NEWTON_LIMIT = 50
@@ -274,8 +275,10 @@ class Mechanism(ABC):
             orientation: orientation of the tool, unit quaternion (x, y, z, w).
 
         Raises:
+            ValueError: wrong shape, a number that is not finite, or no unit quaternion.
             SingularConfigurationError: there is no psi, and no point is found.
         """
+        quaternion_length("orientation", finite_vector("orientation", orientation, 4), unit=True)
         p, R = finite_vector("position", position, 3), rotations.rotation_from_quaternion(orientation)
         weights = np.repeat([1.0, _METRES_PER_RADIAN], 3)
 

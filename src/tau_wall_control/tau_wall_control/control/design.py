@@ -23,8 +23,8 @@ from tau_wall_control.errors import TauError
 
 def grid_points(device: TauDevice, per_axis: int) -> tuple[float, ...]:
     """Returns operating points along each axis for a grid of per_axis^3 points over the workspace [m]."""
-    if per_axis < 1:
-        raise TauError(f"per_axis: expected 1 or more, got {per_axis}")
+    if not isinstance(per_axis, (int, np.integer)) or per_axis < 1:
+        raise TauError(f"per_axis: expected 1 or more, a whole number, got {per_axis!r}")
     half = device.parameters.workspace.cube_edge / 2.0
     return (0.0,) if per_axis == 1 else tuple(float(x) for x in np.linspace(-half, half, per_axis))
 

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import ValidationError
 
 from haptic_math.quantities import one_line
 from tau_wall_control.checks import instance, vector
 from tau_wall_control.device import kernels
-from tau_wall_control.device.parameters import TauParameters, load_parameters
+from tau_wall_control.device.parameters import TauParameters, load_parameters, refusal
 from tau_wall_control.device.rotations import quaternion_from_rotation, rotation_from_quaternion
 from tau_wall_control.errors import ForwardKinematicsError, SingularError, TauError, UnreachableError
 
@@ -99,18 +100,28 @@ class TauDevice:
         return cls(load_parameters(path, overrides))
 
     def with_parameters(self, *overrides: str) -> TauDevice:
-        """Returns this device with entries "section.name=value" replaced; for studies of model errors."""
+        """Returns this device with entries "section.name=value" replaced; for studies of model errors.
+
+        Raises:
+            TauError: an entry or a value is refused; the message names it.
+        """
         document: dict[str, Any] = self.parameters.model_dump(mode="json")
         for entry in overrides:
-            name, _, text = entry.partition("=")
+            name, _, text = str(entry).partition("=")
             target = document
             *sections, field = name.split(".")
             for section in sections:
                 target = target.get(section, {})
             if field not in target:
                 raise TauError(f"entry {entry!r}: expected section.name=value with a name of the device's file")
-            target[field] = json.loads(text)
-        return TauDevice(TauParameters.model_validate(document))
+            try:
+                target[field] = json.loads(text)
+            except ValueError:
+                raise TauError(f"entry {entry!r}: expected a number or a list of numbers as value") from None
+        try:
+            return TauDevice(TauParameters.model_validate(document))
+        except ValidationError as error:
+            raise TauError(refusal(error)[1]) from None
 
     @property
     def fingerprint(self) -> str:

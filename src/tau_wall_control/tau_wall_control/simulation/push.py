@@ -145,8 +145,7 @@ class PushSimulation:
             instance(name, given, TauDevice, "TauDevice.default()")
         if not isinstance(controller, WallController) and not all(hasattr(controller, a) for a in _OF_A_CONTROLLER):
             raise TauError(f"controller: expected one with {', '.join(_OF_A_CONTROLLER)}, got {one_line(controller)}")
-        if not velocity_pole > 0.0:
-            raise TauError(f"velocity_pole: expected a number above 0, got {velocity_pole}")
+        finite_number("velocity_pole", velocity_pole, above=0.0, expected="a number above 0", error=TauError)
         self.controller, self.delay = controller, whole_number("delay", delay, "samples")
         self.plant = device if plant is None else plant
         self.point = vector("point", point, (3,))
@@ -155,12 +154,17 @@ class PushSimulation:
             self.direction = push_direction(device, self.normal)
         else:
             self.direction = vector("direction", direction, (3,))
+            if not abs(np.linalg.norm(self.direction) - 1.0) < 1e-6:
+                raise TauError(f"direction: expected a unit vector, got {self.direction.tolist()}")
         if isinstance(controller, WallController):
             self._prepared = controller.prepare(self.point)
         self._resting = self.plant.gravity_torque_at(self.point)
         self._resolution = device.parameters.encoders.joint_resolution if quantized else 0.0
         self._smoothing = math.exp(-velocity_pole * controller.period)
         self._peak = device.peak_torque
+
+    def __repr__(self) -> str:
+        return f"PushSimulation(point={self.point.tolist()}, delay={self.delay}, controller {self.controller!r})"
 
     def run(self, force: ArrayLike, *, step_time: float, nominal: float) -> PushResult:
         """Simulates a force (n,) [N] along the direction, one value per period, from rest at the point.

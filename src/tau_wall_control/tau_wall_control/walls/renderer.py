@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from haptic_files import ParameterValues
 from haptic_friction import CoulombLaw
 from haptic_friction.laws import FrictionLaw
+from tau_wall_control.checks import whole_number
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.tau_device import Pose, TauDevice
 from tau_wall_control.device.thermal import ThermalLimit
@@ -171,6 +172,8 @@ class WallRenderer:
     def _begin(
         self, walls: SlidingWalls | HoldingWall, longest_saturation: int | None, thermal_limit: bool = True
     ) -> None:
+        if longest_saturation is not None:
+            whole_number("longest_saturation", longest_saturation, "steps")
         self._walls, self._longest = walls, longest_saturation
         self.thermal, self._thermal_limit = ThermalLimit(walls.device, walls.controller.period), thermal_limit
         self._resolution: float | None = None
@@ -260,12 +263,12 @@ class WallRenderer:
         """Takes the state of a renderer with the same controller; a plane that both have keeps its contact.
 
         Raises:
-            TauError: one renderer has moving walls and the other has not.
+            TauError: the walls are of another kind; nothing has changed.
         """
+        self._walls.take_over(old._walls)  # type: ignore[arg-type]  # it refuses another kind of contact
         self.state, self.stopped, self._started = None, old.stopped, old._started
         self._rows = old._rows
         self.thermal.load[:] = old.thermal.load
-        self._walls.take_over(old._walls)  # type: ignore[arg-type]  # the kind of contact never changes
 
     def with_parameters(self, values: Mapping[str, Any]) -> WallRenderer:
         """Returns a renderer with other parameters that continues from the state of this one, with its controller.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import FrictionLaw
+from haptic_math.quantities import finite_number, one_line
 from tau_wall_control.checks import instance, vector
 from tau_wall_control.control import laws
 from tau_wall_control.control.controller import WallController
@@ -55,10 +55,8 @@ class SlidingWalls:
         self.controller = instance("controller", controller, WallController, "design_wall_controller(device)")
         self.device = controller.device
         for name, value in (("friction_stiffness", friction_stiffness), ("release_gap", release_gap)):
-            if not 0.0 < value < math.inf:
-                raise TauError(f"{name}: expected a number above 0, got {value}")
-        if not 0.0 <= friction_damping < math.inf:
-            raise TauError(f"friction_damping: expected 0 or more, got {friction_damping}")
+            finite_number(name, value, above=0.0, expected="a number above 0", error=TauError)
+        finite_number("friction_damping", friction_damping, minimum=0.0, expected="0 or more", error=TauError)
         law = _law_of(controller, friction, friction_stiffness, friction_damping, release_gap)
         self._constants, self._settings = (tuple(self.device.arrays), tuple(law)), law.settings
         self._pose: Pose = (np.zeros(3), np.eye(3))
@@ -119,6 +117,7 @@ class SlidingWalls:
 
     def take_over(self, old: SlidingWalls) -> None:
         """Takes the state of other walls on the same device; a plane that both have keeps its contact."""
+        instance("take_over", old, SlidingWalls)
         if old.moving != self.moving:
             raise TauError("take_over: expected walls that move both times, or neither")
         self._pose, self._elastic[:], self.saturated_steps = old._pose, old._elastic, old.saturated_steps
@@ -149,6 +148,8 @@ class SlidingWalls:
 
     def _move(self, planes: MovingPlanes) -> None:
         """Takes the planes of a sample; a plane has the memory of its key, a new plane starts without contact."""
+        if not isinstance(planes, MovingPlanes):
+            raise PlanesError(f"planes: expected MovingPlanes, got {one_line(planes)}")
         keys = np.asarray(planes.key)
         if keys.ndim != 1 or (keys.size and keys.dtype.kind not in "iu"):
             raise PlanesError(f"key: expected a row of whole numbers, got {planes.key!r}")
@@ -215,11 +216,14 @@ def _rows(name: str, values: ArrayLike | None, shape: tuple[int, ...]) -> np.nda
     """Returns a field of planes as an array; zeros if it is not given.
 
     Raises:
-        PlanesError: the array has another shape.
+        PlanesError: the array has another shape, or is none of numbers.
     """
     if values is None:
         return np.zeros(shape)
-    array = np.asarray(values, dtype=float, order="C")
+    try:
+        array = np.asarray(values, dtype=float, order="C")
+    except (TypeError, ValueError):
+        raise PlanesError(f"{name}: expected numbers of shape {shape}, got {one_line(values)}") from None
     if array.shape != shape:
         raise PlanesError(f"{name}: expected shape {shape} for {shape[0]} planes, got {array.shape}")
     return array
