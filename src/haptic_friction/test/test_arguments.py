@@ -157,6 +157,27 @@ def test_parameters_of_a_law_are_fixed() -> None:
     assert law.force([1.0]).tolist() == [2.0]
 
 
+class Counting(ModelC):
+    """A model of a user with a number of its own, which changes."""
+
+    def __init__(self, *arguments: object, count: int, **others: object) -> None:
+        super().__init__(*arguments, **others)  # type: ignore[arg-type]
+        self.count = count
+
+    def step(self, value: object) -> np.ndarray:
+        self.count += 1
+        return super().step(value)  # type: ignore[arg-type]
+
+
+def test_a_subclass_has_the_fixed_parameters_of_its_base_and_attributes_of_its_own() -> None:
+    model = Counting(LAW, count=4, stiffness=1e4, damping=20.0, period=1e-3)
+    model.step([0.01])
+    assert model.count == 5
+    assert repr(model) == "Counting(CoulombLaw(2), stiffness=10000, damping=20, period=0.001, dimension=1)"
+    with pytest.raises(AttributeError, match=r"^stiffness: fixed when a Counting is made"):
+        model.stiffness = 1.0
+
+
 def test_copies_of_a_model_step_alike() -> None:
     model = model_c()
     model.step([0.01])

@@ -42,8 +42,10 @@ def numbers(name: str, value: ArrayLike, shape: str | tuple[int, ...]) -> np.nda
 
 
 def constructor_parameters(kind: type) -> tuple[str, ...]:
-    """Returns the names of the arguments of a class."""
-    return tuple(inspect.signature(kind).parameters)
+    """Returns the names of the arguments of a class of this library; for a user's subclass, of the class it extends."""
+    library = __name__.partition(".")[0] + "."
+    own = next(base for base in kind.__mro__ if base.__module__.startswith(library))
+    return tuple(inspect.signature(own).parameters)
 
 
 def fixed_attribute(owner: object, name: str) -> AttributeError:
