@@ -46,6 +46,7 @@ from admittance_constraints.model.mechanism import Mechanism
 from admittance_constraints.model.urdf import UrdfMechanism
 from admittance_constraints.renderer import ConstraintRenderer, ConstraintState
 from haptic_files.moved_modules import forward_moved_modules
+from haptic_math.compilation import announce_compilation
 
 __all__ = [
     "SPLIT_LIMIT",
@@ -94,4 +95,5 @@ __all__ = [
     "unconstrained_projection",
 ]
 
+announce_compilation(__name__)
 __getattr__ = forward_moved_modules(__name__, MOVED, RENAMED)

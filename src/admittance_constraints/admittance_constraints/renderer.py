@@ -14,7 +14,7 @@ from admittance_constraints.display.external import ContactForces, ExternalForce
 from admittance_constraints.display.factory import REFERENCE_PARAMETERS, make_controller, make_external
 from admittance_constraints.generation.reference_generator import Reference
 from admittance_constraints.model.drawing import Canvas
-from haptic_files import parse_entries
+from haptic_files import ParameterValues, parse_entries
 
 
 class ConstraintState(NamedTuple):
@@ -92,6 +92,8 @@ class ConstraintRenderer:
         external: ExternalForces | None = None,
         values: Mapping[str, Any] | None = None,
     ) -> None:
+        if not isinstance(controller, AdmittanceController):
+            raise ValueError(f"controller: expected an AdmittanceController, got {controller!r}")
         self.controller = controller
         self._external = external
         self._values = None if values is None else dict(values)
@@ -101,14 +103,17 @@ class ConstraintRenderer:
         for vector in self._zeros.values():
             vector.setflags(write=False)
 
+    def __repr__(self) -> str:
+        return f"ConstraintRenderer({self.controller!r})"
+
     @classmethod
     def from_parameters(cls, values: Mapping[str, Any]) -> ConstraintRenderer:
         """Makes a renderer from the parameters of constraint_node.yaml, and `period` [s]; others are ignored.
 
         Raises:
-            ValueError: a parameter is refused; the message names it.
+            ValueError: a parameter is missing or refused; the message names it.
         """
-        return cls._made(values, None)
+        return cls._made(ParameterValues(values), None)
 
     def with_parameters(self, values: Mapping[str, Any]) -> ConstraintRenderer:
         """Makes a renderer with other parameters, at its start. This one does not change.
@@ -123,8 +128,9 @@ class ConstraintRenderer:
 
     @classmethod
     def _made(cls, values: Mapping[str, Any], old: ConstraintRenderer | None) -> ConstraintRenderer:
+        given = values["mechanism_parameters"]
         try:
-            entries = parse_entries(values["mechanism_parameters"])
+            entries = parse_entries(given)
         except ValueError as error:
             raise ValueError(f"parameter mechanism_parameters: {error}") from None
         external = make_external(values)
@@ -180,7 +186,7 @@ class ConstraintRenderer:
             twist and acceleration; the pose is commanded only if `commands_pose`.
 
         Raises:
-            ValueError: a contact or friction cannot be used; nothing has changed.
+            ValueError: an argument cannot be used; nothing has changed.
             SingularConfigurationError: the mechanism has no unique motion here; the reference has not moved.
         """
         external, motion = None, self.controller.motion
@@ -189,8 +195,7 @@ class ConstraintRenderer:
                 raise ValueError("contacts, frictions: expected none, since the renderer has no external forces")
             # they were found with the reference of the tick before
             external = self._external.wrench(contacts or (), frictions or (), motion.pose[:3])
-        measured, user = np.ascontiguousarray(pose, dtype=float), np.ascontiguousarray(wrench, dtype=float)
-        return self.controller.step(measured, user, external=external, follows=follows)
+        return self.controller.step(pose, wrench, external=external, follows=follows)
 
     @property
     def commands_pose(self) -> bool:

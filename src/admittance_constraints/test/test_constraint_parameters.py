@@ -197,7 +197,7 @@ def test_entries_that_cannot_be_used_are_refused_in_one_line(entries: list[str],
         ("TwoLinkOnCircle", "base=[-0.36, 0.0]", r"phi\^-1 does not exist at z = "),
         ("TwoLinkOnCircle", "base=[-0.2505, 0.0]", r"it cannot start: phi\^-1 does not exist at z = "),
         ("FourBar", "ground=0.5", ""),
-        ("PointOnSurface", "surface=1", "TypeError: 'int' object is not callable$"),
+        ("PointOnSurface", "surface=1", "surface: expected a function of the position, got 1$"),
     ],
 )
 def test_a_mechanism_that_cannot_be_made_is_refused_in_one_line(name: str, entry: str, message: str) -> None:

@@ -219,7 +219,7 @@ def test_of_equally_near_points_the_same_is_found_again() -> None:
     [
         ([0.0, 0.0], IDENTITY, r"position: expected shape \(3,\), got \(2,\)"),
         ([0.0, 0.0, np.nan], IDENTITY, "position: expected finite numbers"),
-        ([0.0, 0.0, 0.0], [0.0, 0.0, 1.0], r"quaternion: expected shape \(4,\), got \(3,\)"),
+        ([0.0, 0.0, 0.0], [0.0, 0.0, 1.0], r"orientation: expected shape \(4,\), got \(3,\)"),
     ],
 )
 def test_bad_poses_are_refused(position: list[float], orientation: np.ndarray, message: str) -> None:

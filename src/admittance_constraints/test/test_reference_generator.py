@@ -278,7 +278,7 @@ def test_bad_input_is_refused_by_name_and_leaves_the_state(arguments: dict[str, 
     [
         ({"task_forces": np.zeros((3, 5))}, r"task_forces: expected shape \(3, 6\), got \(3, 5\)"),
         ({"wrenches": np.full((3, 6), np.nan)}, "wrenches: expected finite numbers"),
-        ({"wrenches": np.zeros((3, 6)), "every": 0}, "every: expected 1 or more, got 0"),
+        ({"wrenches": np.zeros((3, 6)), "every": 0}, "every: expected 1 or more, a whole number, got 0"),
         ({"wrenches": np.zeros(6)}, r"wrenches: expected shape \(6, 6\), got \(6,\)"),
         ({"wrenches": np.zeros((3, 6)), "task_forces": np.zeros((2, 6))}, r"wrenches: expected shape \(2, 6\)"),
         ({"wrenches": "a"}, "wrenches: expected numbers of shape"),

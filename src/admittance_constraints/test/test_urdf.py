@@ -124,7 +124,7 @@ def test_damping_acts_and_a_file_is_read(tmp_path: Path) -> None:
         (TWO_LINKS, {"tool": "tip", "loops": [("tip", "nail")]}, "frame nail: expected one of"),
         (TWO_LINKS, {"tool": "tip", "loop_axes": "xw"}, "loop_axes: expected different letters of xyz, got 'xw'"),
         ("<robot", {"tool": "tip"}, "urdf: the text cannot be read"),
-        ("missing.urdf", {"tool": "tip"}, "urdf: missing.urdf cannot be read"),
+        ("missing.urdf", {"tool": "tip"}, "urdf: missing.urdf: cannot be read"),
         (robot(link("world", 0.0, 0.0)), {"tool": "world"}, "urdf: expected 1 to 6 joints that move, got 0"),
         (
             robot(link("world", 0.0, 0.0), link("a", 1.0, 0.1), joint("free", "floating", "world", "a", "0 0 0")),

@@ -9,7 +9,7 @@ location, the expectation and the kind of the value found. No ROS import.
 from typing import Any
 
 from haptic_files.cache_folder import cache_folder
-from haptic_files.entries import parse_entries, with_entries
+from haptic_files.entries import ParameterValues, parse_entries, with_entries
 from haptic_files.fast_yaml import load_yaml
 from haptic_files.listing import listed, nearest
 from haptic_files.reading import (
@@ -27,6 +27,7 @@ from haptic_files.yaml_documents import YamlDocument, describe_yaml_error, parse
 __all__ = [
     "MAX_SIZE",
     "FileError",
+    "ParameterValues",
     "YamlDocument",
     "cache_folder",
     "check_file",

@@ -11,6 +11,20 @@ import yaml
 from haptic_files.fast_yaml import load_yaml
 
 
+class ParameterValues(dict[str, Any]):
+    """Values of parameters by name; a missing one is a ValueError that names it.
+
+    Examples:
+        >>> from haptic_files import ParameterValues
+        >>> ParameterValues(period=1e-3)["mode"]
+        Traceback (most recent call last):
+        ValueError: parameter mode: expected a value, got none
+    """
+
+    def __missing__(self, name: str) -> Any:
+        raise ValueError(f"parameter {name}: expected a value, got none")
+
+
 def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Any, str]]:
     """Returns the value and the whole entry by name; values are YAML, empty entries are left out.
 

@@ -53,6 +53,7 @@ from haptic_friction.models.model_d import ModelD
 from haptic_friction.models.torsional import TorsionalElement, patch_radius
 from haptic_friction.network import BASE, Body, Contact, ContactNetwork, ImplicitNetwork, NetworkRun
 from haptic_friction.renderer import FrictionRenderer
+from haptic_math.compilation import announce_compilation
 
 __all__ = [
     "BASE",
@@ -109,4 +110,5 @@ __all__ = [
     "read_signals",
 ]
 
+announce_compilation(__name__)
 __getattr__ = forward_moved_modules(__name__, MOVED)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import checked
+from haptic_friction.laws import checked, numbers
 from haptic_friction.models.batch import Batch
 from haptic_friction.models.model import ImpedanceModel
 from haptic_friction.models.model_c import ModelC
@@ -83,6 +83,10 @@ class NetworkRun(NamedTuple):
     displacement: np.ndarray
     sticking: np.ndarray
 
+    def __repr__(self) -> str:
+        (n, bodies, dimension), contacts = self.position.shape, self.force.shape[1]
+        return f"NetworkRun(periods: {n}, bodies: {bodies}, contacts: {contacts}, dimension: {dimension})"
+
 
 class _Network:
     """Bodies with frictional contacts on a moving base.
@@ -104,6 +108,10 @@ class _Network:
     def __init__(self, bodies: Sequence[Body], contacts: Sequence[Contact]) -> None:
         if not bodies or not contacts:
             raise ValueError(f"bodies, contacts: expected one or more each, got {len(bodies)} and {len(contacts)}")
+        for name, kind, given in (("bodies", Body, bodies), ("contacts", Contact, contacts)):
+            wrong = [entry for entry in given if not isinstance(entry, kind)]
+            if wrong:
+                raise ValueError(f"{name}: expected entries of class {kind.__name__}, got {wrong[0]!r}")
         mass = [checked(f"mass of body {i}", body.mass, "kg", positive=True) for i, body in enumerate(bodies)]
         spring = [checked(f"stiffness of body {i}", body.stiffness, "N/m") for i, body in enumerate(bodies)]
         for index, contact in enumerate(contacts):
@@ -111,6 +119,8 @@ class _Network:
                 got = type(contact.element).__name__
                 raise ValueError(f"contact {index}: expected an impedance model (velocity in, force out), got {got}")
             partners = (contact.first, contact.second)
+            if not all(isinstance(partner, (int, np.integer)) for partner in partners):
+                raise ValueError(f"contact {index}: expected numbers of bodies, or BASE, got {partners}")
             if contact.first == contact.second or not all(BASE <= partner < len(bodies) for partner in partners):
                 raise ValueError(
                     f"contact {index}: expected two of BASE and bodies 0 to {len(bodies) - 1}, got {partners}"
@@ -126,6 +136,9 @@ class _Network:
             self._incidence[index, contact.second] = -1.0
         self.reset()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(bodies: {len(self._mass)}; contacts: {self.elements!r})"
+
     def reset(self) -> None:
         """Sets all bodies at rest and all contacts relaxed."""
         n = len(self._mass)
@@ -137,7 +150,7 @@ class _Network:
         self.elements.dissipated_energy[:] = 0.0
 
     def _base_velocity(self, given: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-        u = np.asarray(given, dtype=float)
+        u = numbers("base_velocity", given, shape)
         if u.shape != shape or not np.isfinite(u).all():
             wanted = str(shape[0]) if len(shape) == 1 else f"shape {shape}, "
             raise ValueError(f"base_velocity: expected {wanted} finite numbers [m/s], got {given!r}")
@@ -145,7 +158,7 @@ class _Network:
 
     def _run(self, base_velocity: ArrayLike) -> tuple[np.ndarray, NetworkRun]:
         """Checks velocities of the base (n, dimension), and allocates a run."""
-        given = np.asarray(base_velocity, dtype=float)
+        given = numbers("base_velocity", base_velocity, f"(n, {self.dimension})")
         u = np.ascontiguousarray(self._base_velocity(given, (len(np.atleast_1d(given)), self.dimension)))
         n, m, bodies = len(u), len(self.elements), len(self._mass)
         x, v, f, e = (np.empty((n, rows, self.dimension)) for rows in (bodies, bodies, m, m))

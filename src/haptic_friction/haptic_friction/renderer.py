@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from haptic_files import ParameterValues
 from haptic_friction.design import model_warning
 from haptic_friction.factory import make_model
 from haptic_friction.load import (
@@ -207,12 +208,19 @@ class FrictionRenderer:
     """
 
     def __init__(self, model: Model, settings: FrictionSettings) -> None:
+        if not isinstance(model, Model) or not isinstance(settings, FrictionSettings):
+            raise ValueError(f"model, settings: expected a model and FrictionSettings, got {model!r} and {settings!r}")
         if len(settings.axes) != model.dimension:
             raise ValueError(f"axes: expected {model.dimension}, as the model's dimension, got {len(settings.axes)}")
+        if len({0, 1, 2}.intersection(settings.axes)) < len(settings.axes):
+            raise ValueError(f"axes: expected different numbers of 0, 1, 2, got {settings.axes!r}")
         if settings.kinds and model.kind != "impedance":
             raise ValueError(f"model: expected an impedance with inputs {sorted(settings.kinds)}, got an admittance")
         self._install(model, settings)
         self.reset()
+
+    def __repr__(self) -> str:
+        return f"FrictionRenderer({self.model!r}, {self.settings!r})"
 
     @classmethod
     def from_parameters(cls, values: Parameters, *, compiled: bool = True) -> FrictionRenderer:
@@ -225,6 +233,7 @@ class FrictionRenderer:
         Raises:
             ValueError: a value is refused; the message names the parameter.
         """
+        values = ParameterValues(values)
         model = make_model(values, dimension=len(friction_axes(values)), compiled=compiled)
         if input_kinds(values) & NORMAL_FORCE_INPUTS:
             _check_scalable(values, model)
@@ -296,11 +305,10 @@ class FrictionRenderer:
         Raises:
             FrictionInputError: an input cannot be used; the model does not step.
         """
-        model = self.model
-        impedance = model.kind == "impedance"
+        model, impedance = self.model, self.model.kind == "impedance"
         given = velocity if impedance else force
-        if given is None:
-            raise ValueError(f"{model.input_name}: expected three numbers, got None")
+        if given is None or len(given) != 3:
+            raise ValueError(f"{model.input_name}: expected three numbers, got {given!r}")
         factor = -1.0
         if self.settings.kinds:
             given = np.array(given, dtype=float)

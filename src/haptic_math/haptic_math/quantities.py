@@ -39,7 +39,7 @@ def finite_number(
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise error(f"{name}: expected {expected or 'a number'}, got {value!r}") from None
+        raise error(f"{name}: expected {expected or 'a number'}, got {one_line(value)}") from None
     if not math.isfinite(number):
         words = "a finite number"
     elif minimum is not None and number < minimum:
@@ -49,7 +49,9 @@ def finite_number(
     else:
         return number
     raise error(
-        f"{name}: expected {expected}, got {value!r}" if expected else f"{name}: expected {words}, got {number!r}"
+        f"{name}: expected {expected}, got {one_line(value)}"
+        if expected
+        else f"{name}: expected {words}, got {number!r}"
     )
 
 
@@ -80,15 +82,19 @@ def finite_array(
         array = np.array(value, dtype=float, order="C") if copy else np.ascontiguousarray(value, dtype=float)
     except (TypeError, ValueError):
         words = f"{shape[0]} numbers" if len(shape) == 1 else f"numbers of shape {shape}"
-        raise error(f"{name}: expected {expected or words}, got {value!r}") from None
+        raise error(f"{name}: expected {expected or words}, got {one_line(value)}") from None
     if array.shape != shape:
-        words = f"{expected}, got {value!r}" if expected else f"shape {shape}, got {array.shape}"
+        words = f"{expected}, got {one_line(value)}" if expected else f"shape {shape}, got {array.shape}"
         raise error(f"{name}: expected {words}")
     # a sum is finite if and only if all numbers are, unless it overflows; then the slow test decides
     if array.size > _FEW or not math.isfinite(sum(array.ravel().tolist())):
         finite = np.isfinite(array)
         if not finite.all():
-            words = f"{expected}, got {value!r}" if expected else f"finite numbers, got {first_entry(~finite, array)}"
+            words = (
+                f"{expected}, got {one_line(value)}"
+                if expected
+                else f"finite numbers, got {first_entry(~finite, array)}"
+            )
             raise error(f"{name}: expected {words}")
     return array
 
@@ -117,7 +123,12 @@ def quaternion_length(
     return length
 
 
+def one_line(value: object) -> str:
+    """Describes a value by its `repr` in one line; NumPy breaks those of arrays."""
+    return " ".join(repr(value).split())
+
+
 def first_entry(chosen: np.ndarray, values: np.ndarray) -> str:
     """Describes the first of the chosen entries by its value and its index."""
     index = np.argwhere(np.atleast_1d(chosen))[0]
-    return f"{np.atleast_1d(values)[tuple(index)]!r} at [{', '.join(map(str, index))}]"
+    return f"{np.atleast_1d(values)[tuple(index)].item()!r} at [{', '.join(map(str, index))}]"

@@ -7,6 +7,7 @@ README of the package gives the order to read in.
 """
 
 from haptic_files.moved_modules import forward_moved_modules
+from haptic_math.compilation import announce_compilation
 from tau_wall_control._moved import MOVED
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.control.design import design_wall_controller, lqr
@@ -69,4 +70,5 @@ __all__ = [
     "simulate_push",
 ]
 
+announce_compilation(__name__)
 __getattr__ = forward_moved_modules(__name__, MOVED)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from haptic_math.quantities import finite_array
+from haptic_math.quantities import finite_array, one_line
 from tau_wall_control.errors import TauError
+
+Kind = TypeVar("Kind")
 
 
 def vector(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
@@ -18,6 +21,29 @@ def vector(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
         TauError: the value is not of the shape, or not finite; names it.
     """
     return finite_array(name, value, shape, expected=_expectation(shape), error=TauError)
+
+
+def instance(name: str, value: object, kind: type[Kind], such_as: str = "") -> Kind:
+    """Returns a value that is of a class.
+
+    Raises:
+        TauError: the value is of another class; names it.
+    """
+    if not isinstance(value, kind):
+        example = f" such as {such_as}" if such_as else ""
+        raise TauError(f"{name}: expected a {kind.__name__}{example}, got {one_line(value)}")
+    return value
+
+
+def whole_number(name: str, value: object, unit: str) -> int:
+    """Returns a whole number that is not negative.
+
+    Raises:
+        TauError: the value is another number, or none; names it.
+    """
+    if not isinstance(value, (int, np.integer)) or value < 0:
+        raise TauError(f"{name}: expected 0 or more {unit}, a whole number, got {one_line(value)}")
+    return int(value)
 
 
 @cache

@@ -187,7 +187,7 @@ def test_subspace_rule(design: Any, position: tuple[float, ...], index: int) -> 
     ("options", "words"),
     [
         ({"scheme": "best"}, "scheme: expected one of sopc, mopc, scheduled, observer, stiff, predictive, got 'best'"),
-        ({"scheme": "stiff", "weight": 3}, "option 'weight' is unknown"),
+        ({"scheme": "stiff", "weight": 3}, "option 'weight': expected one of interpolated, "),
         ({"scheme": "mopc", "delay": 1}, "delay: a known delay needs"),
         ({"scheme": "stiff", "delay": 99}, "delay: expected 0 to 8"),
         ({"scheme": "stiff", "normal": (0, 0, 0)}, "normal: expected a direction"),

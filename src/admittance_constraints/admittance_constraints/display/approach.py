@@ -35,6 +35,10 @@ class ToolMotion:
     twist: np.ndarray
     acceleration: np.ndarray
 
+    def __repr__(self) -> str:
+        pose, twist, acceleration = (part.tolist() for part in (self.pose, self.twist, self.acceleration))
+        return f"ToolMotion(pose={pose}, twist={twist}, acceleration={acceleration})"
+
 
 class Approach:
     """Motion from one pose to another on a straight line and about one axis, with a quintic polynomial in time.

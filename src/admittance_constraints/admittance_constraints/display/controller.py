@@ -31,6 +31,7 @@ from admittance_constraints.display.placement import DisplayTransform
 from admittance_constraints.generation.reference import Reference
 from admittance_constraints.generation.reference_generator import ReferenceGenerator
 from haptic_math.profiles import smooth_step
+from haptic_math.quantities import quaternion_length
 
 #: distance [m] and angle [rad] between the tool and the start below which no approach is needed
 _NEAR, _ALIGNED = 1e-3, 1e-2
@@ -77,6 +78,10 @@ class AdmittanceController:
         largest_lead: ArrayLike = (0.02, 0.3),
         approach_time: float = 1.0,
     ) -> None:
+        if not isinstance(generator, ReferenceGenerator):
+            raise ValueError(f"generator: expected a ReferenceGenerator, got {generator!r}")
+        if not isinstance(feedback, (PIDFeedback, type(None))):
+            raise ValueError(f"feedback: expected a PIDFeedback or None, got {feedback!r}")
         self.generator = generator
         self.placement = placement or DisplayTransform()
         self.feedback = feedback
@@ -93,6 +98,9 @@ class AdmittanceController:
         self._approach_steps = round(finite_number("approach_time", approach_time, minimum=0.0) / generator.period)
         self._compile()
         self.restart()
+
+    def __repr__(self) -> str:
+        return f"AdmittanceController({self.generator!r}, feedback={self.feedback!r})"
 
     def _compile(self) -> None:
         """Compiles the kernels of a tick, or loads them, so that no tick waits for them."""
@@ -132,7 +140,7 @@ class AdmittanceController:
             self.feedback.restore(old.feedback.error_integral)
 
     def step(
-        self, pose: np.ndarray, wrench: np.ndarray, *, external: np.ndarray | None = None, follows: bool = True
+        self, pose: ArrayLike, wrench: ArrayLike, *, external: ArrayLike | None = None, follows: bool = True
     ) -> ToolMotion:
         """Computes one period.
 
@@ -148,8 +156,13 @@ class AdmittanceController:
             Motion to command; the correction of the feedback is in its twist and acceleration.
 
         Raises:
+            ValueError: wrong shape, a number that is not finite, or no unit quaternion; nothing has changed.
             SingularConfigurationError: the mechanism has no unique motion here; the reference has not moved.
         """
+        pose, wrench = finite_vector("pose", pose, 7), finite_vector("wrench", wrench, 6)
+        quaternion_length("orientation of the pose", pose[3:], unit=True)
+        if external is not None:
+            external = finite_vector("external", external, 6)
         due = self.motion if self.motion is not None else self._start(pose)
         if self._has_stopped and follows:
             due = self._begin_approach(pose)

@@ -90,6 +90,8 @@ class ExternalForces:
     def __init__(
         self, body: int, position: ArrayLike = (0.0, 0.0, 0.0), orientation: ArrayLike = (0.0, 0.0, 0.0, 1.0)
     ) -> None:
+        if not isinstance(body, (int, np.integer)):
+            raise ValueError(f"body: expected the number of a body, got {body!r}")
         self.body = body
         self._world = DisplayTransform(position, orientation)
 

@@ -30,6 +30,9 @@ class PIDFeedback:
             The integral does not grow in a direction whose component is at its bound, unless the error reduces the
             component (conditional integration).
 
+    Raises:
+        ValueError: an argument is out of its range; the message names it.
+
     Examples:
         >>> import numpy as np
         >>> from admittance_constraints import PIDFeedback
@@ -57,6 +60,11 @@ class PIDFeedback:
         self.limit = bound
         self.reset()
         self.step(np.zeros(_SIZE), np.zeros(_SIZE))  # compiles it, or loads it
+
+    def __repr__(self) -> str:
+        gains = (self.proportional, self.integral, self.derivative)
+        K_p, K_i, K_d = (np.array2string(gain.diagonal(), separator=", ", max_line_width=200) for gain in gains)
+        return f"PIDFeedback(diagonals of K_p {K_p}, K_i {K_i}, K_d {K_d}; period={self.period:g})"
 
     def reset(self) -> None:
         """Sets the integral to zero."""
@@ -162,7 +170,10 @@ def motion_command(feedforward: ArrayLike, feedback: ArrayLike) -> np.ndarray:
 
 
 def _gain(name: str, value: ArrayLike) -> np.ndarray:
-    gain = np.asarray(value, dtype=float)
+    try:
+        gain = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected a number, shape ({_SIZE},) or ({_SIZE}, {_SIZE}), got {value!r}") from None
     if gain.shape == ():
         gain = np.full(_SIZE, float(gain))
     if gain.shape == (_SIZE,):
@@ -171,4 +182,6 @@ def _gain(name: str, value: ArrayLike) -> np.ndarray:
         raise ValueError(f"{name}: expected a number, shape ({_SIZE},) or ({_SIZE}, {_SIZE}), got {gain.shape}")
     if not np.isfinite(gain).all():
         raise ValueError(f"{name}: expected finite numbers, got {value!r}")
+    if np.ndim(value) < 2 and (gain < 0.0).any():
+        raise ValueError(f"{name}: expected gains of 0 or more, got {np.asarray(value).tolist()}")
     return np.ascontiguousarray(gain)

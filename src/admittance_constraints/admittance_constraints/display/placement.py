@@ -52,6 +52,10 @@ class DisplayTransform:
         self._inverse, self._tool_inverse = self._orientation * _CONJUGATE, self._tool * _CONJUGATE
         self._compile()
 
+    def __repr__(self) -> str:
+        position, orientation, tool = (part.tolist() for part in (self.position, self._orientation, self._tool))
+        return f"DisplayTransform(position={position}, orientation={orientation}, tool_orientation={tool})"
+
     def _compile(self) -> None:
         """Compiles the kernels of a tick, or loads them, so that no tick waits for them."""
         self.outside(self.position, self._orientation)

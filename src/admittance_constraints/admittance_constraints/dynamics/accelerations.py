@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from admittance_constraints.checks import finite_vector
 from admittance_constraints.errors import SingularConfigurationError
-from admittance_constraints.model.mechanism import Mechanism
+from admittance_constraints.model.mechanism import Mechanism, checked_mechanism
 
 
 def solve_accelerations(
@@ -40,6 +40,7 @@ def solve_accelerations(
         >>> float(abs(accelerations).max())
         0.0
     """
+    mechanism = checked_mechanism(mechanism)
     force = finite_vector("tau", tau, mechanism.dimension)
     v = finite_vector("qdot", qdot, mechanism.dimension)
     M, h = mechanism.inertia(q), mechanism.coriolis_force(q, v)

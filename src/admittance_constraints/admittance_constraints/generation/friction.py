@@ -76,6 +76,9 @@ class FreeDirectionFriction:
         self._wrench, self._largest = np.zeros(6), np.zeros(2)
         self.solve(np.zeros(1), np.zeros((1, 6)), np.zeros((6, 1)), 1.0, 1)  # compiles it now, or loads it
 
+    def __repr__(self) -> str:
+        return f"FreeDirectionFriction(translation={self.translation!r}, rotation={self.rotation!r})"
+
     def solve(
         self, velocity: np.ndarray, mobility: np.ndarray, twist: np.ndarray, period: float, freedoms: int
     ) -> FrictionSolution:

@@ -94,6 +94,10 @@ class Reference(_Fields):
         self.sticking = sticking
         self.friction_converged = friction_converged
 
+    def __repr__(self) -> str:
+        x = np.array2string(self.x, precision=6, separator=", ", max_line_width=200)
+        return f"Reference(x={x}, kinetic_energy={self.kinetic_energy:.6g})"
+
     holonomic_residual = _scalar("holonomic_residual")
     velocity_residual = _scalar("velocity_residual")
     kinetic_energy = _scalar("kinetic_energy")
@@ -129,6 +133,9 @@ class Trajectory(_Fields):
     def __len__(self) -> int:
         return len(self._data)
 
+    def __repr__(self) -> str:
+        return f"Trajectory({len(self)} steps, z of shape {self.z.shape}, q of shape {self.q.shape})"
+
     holonomic_residual = _column("holonomic_residual")
     velocity_residual = _column("velocity_residual")
     kinetic_energy = _column("kinetic_energy")
@@ -157,3 +164,6 @@ class GeneratorState:
     vector: np.ndarray
     force: np.ndarray | None
     steps: int
+
+    def __repr__(self) -> str:
+        return f"GeneratorState(steps={self.steps}, vector of {len(self.vector)} numbers)"

@@ -22,7 +22,7 @@ from admittance_constraints.generation.friction import FreeDirectionFriction
 from admittance_constraints.generation.reference import GeneratorState, Reference, Trajectory
 from admittance_constraints.generation.start import consistent_velocity, nominal_parameters
 from admittance_constraints.model.definition import TASK
-from admittance_constraints.model.mechanism import Mechanism
+from admittance_constraints.model.mechanism import Mechanism, checked_mechanism
 
 #: relative pivot below which equations count as singular: four of 16 digits are left
 _SINGULAR = 1e-12
@@ -99,10 +99,10 @@ class ReferenceGenerator:
         _one_of("force_hold", force_hold, ("zero", "linear"))
         if friction is not None and integrator not in ("algorithm1", "symplectic_euler"):
             raise ValueError(f"friction: expected integrator algorithm1 or symplectic_euler with it, got {integrator}")
-        if not isinstance(mechanism, Mechanism):
-            raise ValueError(f"mechanism: expected a mechanism such as RollingDisk(), got {mechanism!r}")
-        self.mechanism = mechanism
-        self.period = finite_number("period", period, above=0.0)
+        if not isinstance(friction, (FreeDirectionFriction, type(None))):
+            raise ValueError(f"friction: expected FreeDirectionFriction(translation=...) or None, got {friction!r}")
+        self.mechanism = checked_mechanism(mechanism)
+        self._period = finite_number("period", period, above=0.0)
         self.integrator = integrator
         if isinstance(velocity_projection, (bool, np.bool_)):
             velocity_projection = "symmetric" if velocity_projection else "off"
@@ -136,6 +136,15 @@ class ReferenceGenerator:
         self._no_friction = np.zeros(TASK)
         self._no_friction.setflags(write=False)
         self.reset(z=z, z_velocity=z_velocity, q=q)
+
+    def __repr__(self) -> str:
+        options = f"period={self.period:g}, integrator={self.integrator!r}, orientation={self.orientation!r}"
+        return f"ReferenceGenerator({self.mechanism!r}, {options}, steps={self.steps})"
+
+    @property
+    def period(self) -> float:
+        """T [s], fixed when the generator is made."""
+        return self._period
 
     @property
     def is_compiled(self) -> bool:
@@ -193,6 +202,8 @@ class ReferenceGenerator:
         Raises:
             ValueError: the state belongs to another mechanism or chart.
         """
+        if not isinstance(state, GeneratorState):
+            raise ValueError(f"state: expected an earlier value of `state`, got {state!r}")
         vector = finite_vector("state", state.vector, self._states.size)
         self._vector = vector.copy()
         self._still = None
@@ -296,8 +307,8 @@ class ReferenceGenerator:
         for name, value, part in (("task_forces", task_forces, slice(TASK)), ("wrenches", wrenches, slice(TASK, None))):
             if value is not None:
                 start[:, part] = finite_matrix(name, value, (len(start), TASK))
-        if every < 1:
-            raise ValueError(f"every: expected 1 or more, got {every}")
+        if not isinstance(every, (int, np.integer)) or every < 1:
+            raise ValueError(f"every: expected 1 or more, a whole number, got {every!r}")
         end = start.copy()
         if self.force_hold == "linear":
             end[1:] = 2.0 * start[1:] - start[:-1]

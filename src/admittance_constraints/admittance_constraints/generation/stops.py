@@ -137,6 +137,10 @@ class StoppedGenerator:
     """
 
     def __init__(self, generator: ReferenceGenerator, stops: Sequence[Stop]) -> None:
+        if not isinstance(generator, ReferenceGenerator):
+            raise ValueError(f"generator: expected a ReferenceGenerator, got {generator!r}")
+        if not np.iterable(stops) or not all(isinstance(stop, Stop) for stop in stops):
+            raise ValueError(f"stops: expected a list of stops such as Stop.plane(...), got {stops!r}")
         if generator.integrator != "symplectic_euler":
             raise ValueError(f"integrator: expected symplectic_euler with stops, got {generator.integrator}")
         if generator.friction is not None:
@@ -147,8 +151,12 @@ class StoppedGenerator:
         self.generator, self.stops = generator, tuple(stops)
         x = generator.task_position
         for stop in self.stops:
-            if not stop.gap(x) >= -1e-9:
+            finite_vector(f"gradient of stop {stop.name}", stop.gradient(x), TASK)
+            if not finite_number(f"gap of stop {stop.name}", stop.gap(x)) >= -1e-9:
                 raise ValueError(f"stop {stop.name}: expected a gap of 0 or more at the start, got {stop.gap(x):.3g}")
+
+    def __repr__(self) -> str:
+        return f"StoppedGenerator({self.generator!r}, stops: {', '.join(stop.name for stop in self.stops)})"
 
     def step(self, task_force: ArrayLike | None = None) -> StoppedReference:
         """Advances one period under the user's force.

@@ -35,6 +35,8 @@ class KnifeEdge(Mechanism):
         self.mass = finite_number("mass", mass, above=0.0)
         self.moment = finite_number("inertia", inertia, above=0.0)
         self.slope = finite_number("slope", slope)
+        if not abs(self.slope) <= math.pi / 2.0:
+            raise ValueError(f"slope: expected -pi/2 to pi/2 [rad], got {self.slope:g}")
         self.gravity = finite_number("gravity", gravity)
         super().__init__()
 

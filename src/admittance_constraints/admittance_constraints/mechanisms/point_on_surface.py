@@ -41,6 +41,8 @@ class PointOnSurface(Mechanism):
         damping: float = 0.0,
         gravity: float = 0.0,
     ) -> None:
+        if not callable(surface):
+            raise ValueError(f"surface: expected a function of the position, got {surface!r}")
         self.surface = surface
         self.near = finite_vector("near", near, 3)
         self.mass = finite_number("mass", mass, above=0.0)

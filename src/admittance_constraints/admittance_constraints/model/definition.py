@@ -12,6 +12,7 @@ the equations of motion. There are two spaces (section II-A):
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import cast
 
@@ -82,28 +83,28 @@ class Definition:
         """Declares n = count coordinates and returns the symbols (q, qdot), each of shape (n,)."""
         if self.q.numel():
             raise MechanismError("coordinates: declared twice")
-        if not 1 <= count <= TASK:
-            raise MechanismError(f"coordinates: expected 1 to {TASK} (dim(q) <= dim(x), eq. (2)), got {count}")
+        if not isinstance(count, (int, np.integer)) or not 1 <= count <= TASK:
+            raise MechanismError(f"coordinates: expected 1 to {TASK} (dim(q) <= dim(x), eq. (2)), got {count!r}")
         self.q, self.qdot = ca.SX.sym("q", count), ca.SX.sym("qdot", count)
         return self.q, self.qdot
 
     def forward(self, phi: ca.SX | Sequence[ca.SX]) -> None:
         """Sets the kinematics x = phi(q), eq. (1); fewer than six rows are completed by zeros."""
-        rows = _column(phi)
+        rows = _column("forward", phi)
         if rows.numel() > TASK:
             raise MechanismError(f"forward: expected at most {TASK} rows, got {rows.numel()}")
         self.phi = ca.vertcat(rows, ca.SX(TASK - rows.numel(), 1))
 
     def inverse(self, q_of_x: ca.SX | Sequence[ca.SX]) -> None:
         """Sets q = phi^-1(x), an expression in `x` for the start. Without it a nominal point is needed."""
-        self.inverse_map = _column(q_of_x)
+        self.inverse_map = _column("inverse", q_of_x)
 
     def parameters(self, count: int) -> ca.SX:
         """Declares the parameters z of the holonomic submanifold (section II-G); returns the symbols."""
         if self.z.numel():
             raise MechanismError("parameters: declared twice")
-        if count < 1:
-            raise MechanismError(f"parameters: expected 1 or more, got {count}")
+        if not isinstance(count, (int, np.integer)) or count < 1:
+            raise MechanismError(f"parameters: expected a whole number from 1, got {count!r}")
         self.z = ca.SX.sym("z", count)
         return self.z
 
@@ -112,7 +113,7 @@ class Definition:
 
         Without a parametrisation the configuration is kept on the submanifold by projection, and z is q.
         """
-        rows = _column(psi)
+        rows = _column("parametrisation", psi)
         if rows.numel() > TASK:
             raise MechanismError(f"parametrisation: expected at most {TASK} rows, got {rows.numel()}")
         self.psi = ca.vertcat(rows, ca.SX(TASK - rows.numel(), 1))
@@ -138,7 +139,8 @@ class Definition:
 
     def kinetic_energy(self, energy: ca.SX) -> None:
         """Adds kinetic energy T [J], an expression in q, qdot, xdot and angular_velocity."""
-        self.energy = energy if self.energy is None else self.energy + energy
+        stated = _one_expression("kinetic_energy", energy)
+        self.energy = stated if self.energy is None else self.energy + stated
 
     def rigid_body(self, mass: ca.SX | float, inertia: Sequence[ca.SX | float] | ca.SX) -> None:
         """Declares that the mechanism is one rigid body with its tool point in the centre of mass: q = x, eq. (19).
@@ -152,30 +154,26 @@ class Definition:
         self.phi, self.inverse_map = q, self.x
         J = _inertia_matrix(inertia)
         omega = self.angular_velocity
-        self.kinetic_energy(mass * ca.sumsqr(self.xdot[:3]) / 2 + ca.dot(omega, ca.mtimes(J, omega)) / 2)
+        m = _one_expression("mass", mass)
+        self.kinetic_energy(m * ca.sumsqr(self.xdot[:3]) / 2 + ca.dot(omega, ca.mtimes(J, omega)) / 2)
 
     # --- constraints ---------------------------------------------------------------------------------------
 
     def holonomic(self, name: str, expression: ca.SX) -> None:
         """Adds the constraint H'(x) = 0, eq. (8): an expression in x, position, rotation (and q if needed)."""
-        self.holonomic_constraints.append((name, self._one_expression(name, expression)))
+        self._check_name_is_free(name)
+        self.holonomic_constraints.append((name, _one_expression(f"constraint {name}", expression)))
 
     def nonholonomic(self, name: str, expression: ca.SX) -> None:
         """Adds the constraint A'(x) xdot = 0, eq. (9): an expression linear in xdot, angular_velocity (and qdot)."""
-        self.nonholonomic_constraints.append((name, self._one_expression(name, expression)))
-
-    def _one_expression(self, name: str, expression: ca.SX) -> ca.SX:
         self._check_name_is_free(name)
-        stated = ca.SX(expression)
-        if stated.numel() != 1:
-            raise MechanismError(f"constraint {name}: expected one expression, got {stated.numel()}")
-        return stated
+        self.nonholonomic_constraints.append((name, _one_expression(f"constraint {name}", expression)))
 
     # --- forces --------------------------------------------------------------------------------------------
 
     def potential(self, energy: ca.SX) -> None:
         """Adds potential energy V [J] of springs or gravity; its force is -dV/dq (section II-E)."""
-        self.potential_energy = self.potential_energy + energy
+        self.potential_energy = self.potential_energy + _one_expression("potential", energy)
 
     def gravity(self, mass: ca.SX | float, point: ca.SX, acceleration: Sequence[float] = (0.0, 0.0, -9.81)) -> None:
         """Adds the weight of a mass [kg] at a point [m] of the base frame; acceleration in m/s^2."""
@@ -184,11 +182,11 @@ class Definition:
 
     def damping_force(self, force: ca.SX | Sequence[ca.SX]) -> None:
         """Adds tau_d, shape (n,), an expression in q, qdot; it acts as -tau_d."""
-        self.damping = self.damping + _column(force)
+        self.damping = self.damping + _column("damping_force", force)
 
     def applied_force(self, force: ca.SX | Sequence[ca.SX]) -> None:
         """Adds any other generalised force, shape (n,), an expression in q, qdot; it acts with its own sign."""
-        self.applied = self.applied + _column(force)
+        self.applied = self.applied + _column("applied_force", force)
 
     def task_damping(self, translational: ca.SX | float, rotational: ca.SX | float) -> None:
         """Adds a damper on the tool, eq. (41): b_t [N s/m], b_r [N m s/rad], isotropic in the body frame."""
@@ -211,7 +209,8 @@ class Definition:
             position: p_o [m], base frame.
             orientation: R_o as a quaternion (x, y, z, w).
         """
-        p_o, R_o = _column(position), symbolic.rotation_from_quaternion(_column(orientation))
+        p_o = _column("task_spring position", position)
+        R_o = symbolic.rotation_from_quaternion(_column("task_spring orientation", orientation))
         displacement = ca.mtimes(self.rotation.T, p_o - self.position)
         Q = symbolic.quaternion_from_rotation(ca.mtimes(self.rotation.T, R_o))
         self.body_wrenches.append(ca.vertcat(translational * displacement, rotational * symbolic.rotation_vector(Q)))
@@ -223,21 +222,40 @@ class Definition:
             raise MechanismError(f"constraint {name}: the name is taken")
 
 
-def _column(value: ca.SX | Sequence[ca.SX] | Sequence[float]) -> ca.SX:
+def _expression(part: str, value: object) -> ca.SX:
+    """Converts to an expression, or raises a MechanismError that names the part."""
+    try:
+        stated = ca.SX(value)
+    except (NotImplementedError, TypeError):
+        raise MechanismError(f"{part}: expected an expression in CasADi's symbols, got {value!r}") from None
+    evaluate = ca.Function("stated", [ca.vertcat(ca.SX(0, 1), *ca.symvar(stated))], [stated])
+    operations = range(evaluate.n_instructions())
+    constants = [evaluate.instruction_constant(k) for k in operations if evaluate.instruction_id(k) == ca.OP_CONST]
+    if any(map(math.isnan, constants)):
+        raise MechanismError(f"{part}: expected an expression, got NaN; functions are CasADi's (ca.sin, not math.sin)")
+    return stated
+
+
+def _one_expression(part: str, value: object) -> ca.SX:
+    stated = _expression(part, value)
+    if stated.numel() != 1:
+        raise MechanismError(f"{part}: expected one expression, got {stated.numel()}")
+    return stated
+
+
+def _column(part: str, value: object) -> ca.SX:
     """Makes a column of expressions."""
-    if isinstance(value, ca.SX):
-        return cast(ca.SX, ca.vec(value))
-    return cast(ca.SX, ca.vertcat(*[ca.SX(element) for element in value]))
+    if isinstance(value, (list, tuple)):
+        return cast(ca.SX, ca.vertcat(*[_expression(part, element) for element in value]))
+    return cast(ca.SX, ca.vec(_expression(part, value)))
 
 
 def _inertia_matrix(inertia: Sequence[ca.SX | float] | ca.SX) -> ca.SX:
     """Makes the (3, 3) matrix from principal moments or from a full matrix."""
-    if isinstance(inertia, ca.SX):
-        J = inertia
-    elif any(isinstance(element, ca.SX) for element in inertia):
-        J = ca.vertcat(*[ca.SX(element) for element in inertia])
+    if isinstance(inertia, (list, tuple)) and not any(isinstance(element, (list, tuple)) for element in inertia):
+        J = _column("inertia", inertia)
     else:
-        J = ca.SX(np.asarray(inertia, dtype=float))
+        J = _expression("inertia", inertia if isinstance(inertia, ca.SX) else np.asarray(inertia))
     if J.shape == (3, 3):
         return J
     if J.numel() != 3:

@@ -111,6 +111,9 @@ def add_serial_linkage(
     """
     if not links:
         raise MechanismError("links: expected one or more, got none")
+    for link in links:
+        if not isinstance(link, Link):
+            raise MechanismError(f"links: expected links such as Link.bar(0.3, mass=1.0), got {link!r}")
     q, qdot = d.coordinates(len(links))
     position, R = ca.SX(finite_vector("base", base, 3)), ca.SX.eye(3)
     ends: list[ca.SX] = []

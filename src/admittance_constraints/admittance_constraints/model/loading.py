@@ -21,7 +21,7 @@ from haptic_files import FileError, check_file
 ENTRY_POINTS = "haptic_mechanisms"
 
 
-def load_mechanism(name: str, /, **arguments: object) -> Mechanism:
+def load_mechanism(name: str | Path, /, **arguments: object) -> Mechanism:
     """Makes a mechanism from its name.
 
     Args:
@@ -38,7 +38,11 @@ def load_mechanism(name: str, /, **arguments: object) -> Mechanism:
         >>> type(load_mechanism("RollingDisk", mass=1.0)).__name__
         'RollingDisk'
     """
-    found = mechanism_class(name)
+    if not isinstance(name, (str, Path)):
+        raise MechanismError(f"mechanism: expected a name or the path of a file, got {name!r}")
+    found = mechanism_class(str(name))
+    if inspect.isabstract(found):
+        raise MechanismError(f"mechanism {name}: class {found.__name__} has no method define(self, d)")
     signature = inspect.signature(found)
     try:
         signature.bind(**arguments)
@@ -99,14 +103,14 @@ def _load_file(path: Path) -> ModuleType:
         specification.loader.exec_module(module)
     except Exception as error:
         del sys.modules[label]
-        line = error.lineno if isinstance(error, SyntaxError) else _line_in(path, error)
-        raise MechanismError(f"mechanism file {path}: line {line}: {type(error).__name__}") from error
+        line = error.lineno if isinstance(error, SyntaxError) else _line_in(specification.origin or "", error)
+        raise MechanismError(f"mechanism file {path}: line {line or 1}: {type(error).__name__}") from error
     return module
 
 
-def _line_in(path: Path, error: Exception) -> int:
+def _line_in(file: str, error: Exception) -> int:
     """Gives the last line of a file that ran before it raised an error."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return (lines or [None])[-1] or 1
 
 

@@ -17,6 +17,7 @@ from admittance_constraints.model import consistency, symbolic
 from admittance_constraints.model.definition import TASK, Definition
 from admittance_constraints.model.drawing import MOVING, TRACK, Canvas
 from admittance_constraints.model.system import System, about_pose, in_coordinates
+from haptic_math.quantities import quaternion_length
 
 #: largest number of Newton steps of phi^-1; each squares the error, so that it is enough wherever they converge
 _NEWTON_LIMIT = 50
@@ -40,6 +41,7 @@ class Mechanism(ABC):
 
     Raises:
         MechanismError: the definition contradicts itself; the message names the constraint or part.
+        AttributeError: a parameter is assigned to later; a mechanism is fixed when it is made.
 
     Examples:
         >>> from admittance_constraints import Pendulum
@@ -60,7 +62,8 @@ class Mechanism(ABC):
     parameter_dimension: int
 
     def __init__(self) -> None:
-        for name in vars(self):
+        own = frozenset(vars(self))
+        for name in own:
             if hasattr(Mechanism, name) or name in Mechanism.__annotations__:
                 raise MechanismError(f"attribute {name}: the name belongs to Mechanism; choose another one")
         d = Definition()
@@ -78,6 +81,19 @@ class Mechanism(ABC):
         self.has_parametrisation = d.psi is not None
         self.parameter_dimension = int(d.z.numel()) if self.has_parametrisation else self.dimension
         consistency.check_mechanism(self)
+        self._fixed = own
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in self.__dict__.get("_fixed", ()):
+            kind = type(self).__name__
+            raise AttributeError(f"{name}: fixed when a {kind} is made; expected a new {kind}")
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        if "_fixed" not in self.__dict__:
+            return f"{type(self).__name__}(without super().__init__())"
+        parameters = "".join(f"{name}={value:g}; " for name, value in self.parameters.items())
+        return f"{type(self).__name__}({parameters}constraints: {', '.join(self.constraint_names) or 'none'})"
 
     @abstractmethod
     def define(self, d: Definition) -> None:
@@ -259,8 +275,10 @@ class Mechanism(ABC):
             orientation: orientation of the tool, unit quaternion (x, y, z, w).
 
         Raises:
+            ValueError: wrong shape, a number that is not finite, or no unit quaternion.
             SingularConfigurationError: there is no psi, and no point is found.
         """
+        quaternion_length("orientation", finite_vector("orientation", orientation, 4), unit=True)
         p, R = finite_vector("position", position, 3), rotations.rotation_from_quaternion(orientation)
         weights = np.repeat([1.0, _METRES_PER_RADIAN], 3)
 
@@ -362,3 +380,12 @@ class Mechanism(ABC):
 
     def _call(self, name: str, *arguments: np.ndarray) -> np.ndarray:
         return np.asarray(self._functions[name](*arguments).full())
+
+
+def checked_mechanism(mechanism: object) -> Mechanism:
+    """Returns the mechanism; raises ValueError that names the argument if it is none, or is not complete."""
+    if not isinstance(mechanism, Mechanism):
+        raise ValueError(f"mechanism: expected a mechanism such as RollingDisk(), got {mechanism!r}")
+    if "parameters" not in vars(mechanism):
+        raise ValueError(f"mechanism: expected {type(mechanism).__name__}.__init__ to call super().__init__()")
+    return mechanism

@@ -19,6 +19,7 @@ from admittance_constraints.errors import MechanismError
 from admittance_constraints.model import symbolic
 from admittance_constraints.model.definition import TASK, Definition
 from admittance_constraints.model.mechanism import Mechanism
+from haptic_files import FileError, read_text
 
 
 class UrdfMechanism(Mechanism):
@@ -134,10 +135,14 @@ def read_urdf(urdf: Path | str) -> Any:
     except ImportError:
         raise MechanismError("urdf: expected the package pin; pip install admittance_constraints[urdf]") from None
 
+    if not isinstance(urdf, (str, Path)):
+        raise MechanismError(f"urdf: expected the path of a file or its text, got {urdf!r}")
     is_text = isinstance(urdf, str) and "<" in urdf
     try:
-        model = pin.buildModelFromXML(urdf if is_text else Path(urdf).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RuntimeError) as error:
+        model = pin.buildModelFromXML(urdf if is_text else read_text(urdf))
+    except FileError as error:
+        raise MechanismError(f"urdf: {error}") from None
+    except (ValueError, RuntimeError) as error:
         what = "the text" if is_text else str(urdf)
         raise MechanismError(f"urdf: {what} cannot be read: {str(error).splitlines()[0]}") from None
     for i in range(1, model.njoints):

@@ -40,6 +40,10 @@ class Signals:
     force: np.ndarray
     period: float
 
+    def __repr__(self) -> str:
+        n, dimension = self.velocity.shape
+        return f"Signals({n} samples, dimension {dimension}, period={self.period:g})"
+
 
 def read_signals(
     path: str | Path,
@@ -77,6 +81,8 @@ def read_signals(
     """
     if (period is None) == (time is None):
         raise ValueError("period, time: expected one of both")
+    if not isinstance(path, (str, Path)):
+        raise ValueError(f"path: expected the path of a CSV file, got {path!r}")
     velocities, forces = ([names] if isinstance(names, str) else list(names) for names in (velocity, force))
     if not velocities or len(velocities) != len(forces):
         raise ValueError(f"force: expected a column for each of velocity, {len(velocities)}, got {len(forces)}")

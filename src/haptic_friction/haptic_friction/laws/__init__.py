@@ -14,7 +14,16 @@ from haptic_friction.laws.anisotropic import AnisotropicLaw
 from haptic_friction.laws.asymmetric import AsymmetricLaw
 from haptic_friction.laws.function import INSPECTED_SPEEDS, FunctionLaw
 from haptic_friction.laws.isotropic import CoulombLaw, StribeckLaw, TableLaw, ViscousCoulombLaw
-from haptic_friction.laws.law import LARGEST, FrictionLaw, checked, checked_law, symmetric_matrix
+from haptic_friction.laws.law import (
+    LARGEST,
+    FrictionLaw,
+    checked,
+    checked_law,
+    constructor_parameters,
+    fixed_attribute,
+    numbers,
+    symmetric_matrix,
+)
 
 __all__ = [
     "INSPECTED_SPEEDS",
@@ -29,5 +38,8 @@ __all__ = [
     "ViscousCoulombLaw",
     "checked",
     "checked_law",
+    "constructor_parameters",
+    "fixed_attribute",
+    "numbers",
     "symmetric_matrix",
 ]

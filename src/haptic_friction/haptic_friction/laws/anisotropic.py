@@ -57,6 +57,7 @@ class AnisotropicLaw(FrictionLaw):
         self.forces = np.ones(len(self.coefficients), dtype=bool)
         self.forces[1], self.forces[2 + 2 * n : 2 + 2 * n + n * n] = False, False  # n and Q
         self.slope_range = (max(float(viscosities[0]), 0.0), float(viscosities[-1]))
+        self._shown = f"{S.tolist()}" + f", viscosity={V.tolist()}" * bool(V.any())
         if not exact:
             self.code |= projection.APPROXIMATE
 

@@ -44,6 +44,10 @@ class AsymmetricLaw(FrictionLaw):
                 self.forces[start : start + len(forces)] = forces
         low, high = zip(forward.slope_range, backward.slope_range, strict=True)
         self.slope_range = (min(low), max(high))
+        self._shown = f"{forward!r}, {backward!r}"
+
+    def __repr__(self) -> str:
+        return f"AsymmetricLaw({self._shown})"
 
     @property
     def breakaway_force(self) -> float:

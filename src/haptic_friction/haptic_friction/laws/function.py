@@ -58,6 +58,7 @@ class FunctionLaw(FrictionLaw):
         self.coefficients = np.array([g[0], 0.0, 0.0])
         self.coefficients.view(np.int64)[1:] = [function.address for function in compiled]
         self.slope_range = (self._extreme(rate, 1.0), -self._extreme(-rate, -1.0))
+        self._shown = ", ".join(getattr(function, "__name__", "?") for function in (magnitude, slope))
 
     def _check_derivative(self, rate: np.ndarray) -> None:
         """Compares g' with central differences of g where their rounding leaves six digits."""
@@ -85,6 +86,8 @@ class FunctionLaw(FrictionLaw):
 
 def _compiled(name: str, function: Callable[[float], float]) -> Any:
     """Compiles the function to machine code; its ValueError has the compiler's first line that names the cause."""
+    if not callable(function):
+        raise ValueError(f"{name}: expected a function of the speed [m/s], got {function!r}")
     try:
         return cfunc("float64(float64)", error_model="numpy")(function)
     except Exception as error:  # Numba raises its own errors and some of Python's

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import projection
-from haptic_friction.laws.law import FrictionLaw, checked
+from haptic_friction.laws.law import FrictionLaw, checked, numbers
 
 
 class ViscousCoulombLaw(FrictionLaw):
@@ -30,6 +30,7 @@ class ViscousCoulombLaw(FrictionLaw):
         F, D = checked("force", force, "N"), checked("viscosity", viscosity, "N s/m")
         self.coefficients, self.forces = np.array([F, D]), np.array([True, True])
         self.slope_range = (D, D)
+        self._shown = f"{F:g}, viscosity={D:g}"
 
 
 class CoulombLaw(ViscousCoulombLaw):
@@ -49,6 +50,7 @@ class CoulombLaw(ViscousCoulombLaw):
 
     def __init__(self, force: float) -> None:
         super().__init__(force, viscosity=0.0)
+        self._shown = f"{self.coefficients[0]:g}"
 
 
 class StribeckLaw(FrictionLaw):
@@ -88,6 +90,10 @@ class StribeckLaw(FrictionLaw):
         fall = (static - kinetic) * math.sqrt(2.0 / math.e) / speed
         # g' returns to D far from vs; close to rest it starts there
         self.slope_range = (viscous - fall, viscous)
+        self._shown = (
+            f"{kinetic:g}, static_force={static:g}, stribeck_velocity={speed:g}"
+            + f", viscosity={viscous:g}" * (viscous > 0)
+        )
 
 
 class TableLaw(FrictionLaw):
@@ -108,7 +114,7 @@ class TableLaw(FrictionLaw):
     code = projection.TABLE
 
     def __init__(self, speed: ArrayLike, force: ArrayLike) -> None:
-        speeds, forces = (np.asarray(values, dtype=float) for values in (speed, force))
+        speeds, forces = (numbers(name, values, "(n,)") for name, values in (("speed", speed), ("force", force)))
         if speeds.ndim != 1 or speeds.shape != forces.shape or len(speeds) < 2:
             raise ValueError(
                 f"speed, force: expected two or more points each, got shapes {speeds.shape} and {forces.shape}"
@@ -121,3 +127,4 @@ class TableLaw(FrictionLaw):
         self.forces = np.concatenate(([True, False], np.zeros(len(speeds), bool), np.ones(len(speeds), bool)))
         slopes = np.append(np.diff(forces) / np.diff(speeds), 0.0)
         self.slope_range = (float(slopes.min()), float(slopes.max()))
+        self._shown = f"{len(speeds)} points, 0 to {speeds[-1]:g} m/s, {forces.min():g} to {forces.max():g} N"

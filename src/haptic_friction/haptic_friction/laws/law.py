@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 from abc import ABC
 from typing import TypeVar
@@ -32,13 +33,34 @@ def checked_law(law: object) -> FrictionLaw:
     return law
 
 
+def numbers(name: str, value: ArrayLike, shape: str | tuple[int, ...]) -> np.ndarray:
+    """Returns an array of floats; raises ValueError that names the argument and its shape for any other value."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected numbers of shape {shape}, got {value!r}") from None
+
+
+def constructor_parameters(kind: type) -> tuple[str, ...]:
+    """Returns the names of the arguments of a class of this library; for a user's subclass, of the class it extends."""
+    library = __name__.partition(".")[0] + "."
+    own = next(base for base in kind.__mro__ if base.__module__.startswith(library))
+    return tuple(inspect.signature(own).parameters)
+
+
+def fixed_attribute(owner: object, name: str) -> AttributeError:
+    """Returns the error for an assignment to an argument of the constructor, which compiled code has already copied."""
+    kind = type(owner).__name__
+    return AttributeError(f"{name}: fixed when a {kind} is made; expected a new {kind}({name}=...)")
+
+
 def symmetric_matrix(name: str, value: ArrayLike, unit: str, dimension: int, *, positive: bool = False) -> np.ndarray:
     """Returns a symmetric matrix (n, n), positive definite or semidefinite; raises ValueError that names any other."""
     kind = "definite" if positive else "semidefinite"
     expected = f"{name}: expected a symmetric, positive {kind} matrix [{unit}] of shape ({dimension}, {dimension})"
-    matrix = np.asarray(value, dtype=float)
+    matrix = numbers(name, value, f"({dimension}, {dimension})")
     if matrix.shape != (dimension, dimension) or not np.isfinite(matrix).all():
-        raise ValueError(f"{expected}, got {value!r}")
+        raise ValueError(f"{expected}, got {matrix.tolist()}")
     if np.abs(matrix - matrix.T).max() > 1e-12 * np.abs(matrix).max():
         raise ValueError(f"{expected}, got one that is not symmetric")
     matrix = 0.5 * (matrix + matrix.T)
@@ -58,6 +80,9 @@ class FrictionLaw(ABC):
         slope_range: smallest and largest g' [N s/m] over all speeds above 0.
         forces: coefficients that are proportional to Phi; None where Phi cannot be scaled.
 
+    Raises:
+        AttributeError: an argument of the constructor is assigned to later; a law is fixed when it is made.
+
     Examples:
         >>> from haptic_friction import FrictionLaw, StribeckLaw
         >>> law: FrictionLaw = StribeckLaw(2.0, static_force=3.0, stribeck_velocity=0.1, viscosity=5.0)
@@ -71,6 +96,15 @@ class FrictionLaw(ABC):
     coefficients: np.ndarray
     slope_range: tuple[float, float]
     forces: np.ndarray | None = None
+    _shown = "..."  # arguments in the text of `repr`
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if "coefficients" in self.__dict__ and name in constructor_parameters(type(self)):
+            raise fixed_attribute(self, name)
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._shown})" + ".approximated()" * self.is_approximated
 
     @property
     def breakaway_force(self) -> float:
@@ -242,7 +276,8 @@ class FrictionLaw(ABC):
         """Raises ValueError if the law is not defined in this dimension; an isotropic law is defined in all."""
 
     def _vectors(self, name: str, value: ArrayLike) -> np.ndarray:
-        vectors = np.atleast_2d(np.require(value, dtype=float, requirements=["C", "W"]))
+        given = numbers(name, value, "(dimension,) or (n, dimension)")
+        vectors = np.atleast_2d(np.require(given, requirements=["C", "W"]))
         if vectors.ndim != 2 or vectors.shape[1] < 1 or not (np.abs(vectors) < LARGEST).all():
             raise ValueError(
                 f"{name}: expected finite numbers below {LARGEST:g} [m/s], shape (dimension,) or (n, dimension), "

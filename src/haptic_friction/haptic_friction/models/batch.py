@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import LARGEST, CoulombLaw, checked
+from haptic_friction.laws import LARGEST, CoulombLaw, checked, numbers
 from haptic_friction.models.model import FrictionModel, ImpedanceModel
 from haptic_friction.models.model_c import ModelC
 
@@ -39,15 +39,20 @@ class Batch:
     """
 
     def __init__(self, models: FrictionModel | Sequence[FrictionModel], count: int | None = None) -> None:
-        elements = [models] if isinstance(models, FrictionModel) else list(models)
-        if not elements or (count is not None and (len(elements) > 1 or count < 1)):
-            raise ValueError("models: expected one model and a count from 1, or a sequence of models")
+        elements = [models] if isinstance(models, FrictionModel) else list(models) if np.iterable(models) else []
+        are_models = bool(elements) and all(isinstance(element, FrictionModel) for element in elements)
+        is_count = len(elements) == 1 and isinstance(count, (int, np.integer)) and count > 0
+        if not are_models or not (count is None or is_count):
+            raise ValueError(
+                "models: expected one model and a count from 1, or a sequence of models, "
+                f"got {models!r} and count {count!r}"
+            )
         first = elements[0]
         for element in elements:
             if _signature(element) != _signature(first):
                 raise ValueError(
                     "models: expected elements of one model, kind of law, dimension and period, "
-                    f"got {_signature(first)} and {_signature(element)}"
+                    f"got {first!r} and {element!r}"
                 )
         self.rows, self.kernel, self.dimension = first.rows, first.kernel, first.dimension
         self.input_name = first.input_name
@@ -64,6 +69,9 @@ class Batch:
             np.stack([element.constants for element in elements]),
         )
         self._zero = (0.0,) * self.dimension
+
+    def __repr__(self) -> str:
+        return f"Batch of {len(self)} elements, the first {self._models[0]!r}"
 
     def __len__(self) -> int:
         return len(self.states)
@@ -86,7 +94,8 @@ class Batch:
         Raises:
             ValueError: wrong shape, or a number that is not finite; the states are unchanged.
         """
-        values = np.require(inputs, dtype=float, requirements=["C", "W"])  # else the kernel is compiled anew
+        given = numbers(self.input_name, inputs, f"({len(self)}, n, {self.dimension})")
+        values = np.require(given, requirements=["C", "W"])  # else the kernel is compiled anew
         if values.ndim != 3 or values.shape[0] != len(self) or values.shape[2] != self.dimension:
             raise ValueError(
                 f"{self.input_name}: expected shape ({len(self)}, n, {self.dimension}), got {values.shape}"
@@ -102,7 +111,7 @@ class Batch:
 
     def step(self, values: ArrayLike) -> np.ndarray:
         """Advances every element one period; shape (m, dimension) in and out, see `simulate`."""
-        inputs = np.asarray(values, dtype=float)
+        inputs = numbers(self.input_name, values, (len(self), self.dimension))
         if inputs.ndim != 2:
             raise ValueError(f"{self.input_name}: expected shape ({len(self)}, {self.dimension}), got {inputs.shape}")
         return self.simulate(inputs[:, None])[:, 0]
@@ -137,8 +146,8 @@ class ParallelElements:
     kind = "impedance"
 
     def __init__(self, elements: Sequence[ImpedanceModel]) -> None:
-        if any(element.kind != "impedance" for element in elements):
-            raise ValueError("elements: expected impedance models (velocity in, force out)")
+        if not np.iterable(elements) or any(getattr(element, "kind", "") != "impedance" for element in elements):
+            raise ValueError(f"elements: expected impedance models (velocity in, force out), got {elements!r}")
         self.batch = Batch(elements)
         self.dimension, self.period = self.batch.dimension, elements[0].period
         self.input_name = "velocity"
@@ -146,6 +155,9 @@ class ParallelElements:
         stiffness = [element.elastic_stiffness for element in elements]
         self.elastic_stiffness = {name: np.array([K[name] for K in stiffness]) for name in stiffness[0]}
         self._force, self._velocity = np.zeros(self.dimension), np.zeros(self.dimension)
+
+    def __repr__(self) -> str:
+        return f"ParallelElements: {self.batch!r}"
 
     @classmethod
     def from_loading_curve(
@@ -167,7 +179,7 @@ class ParallelElements:
         Raises:
             ValueError: the curve is not rising and concave from the origin.
         """
-        points = [np.asarray(values, dtype=float) for values in (displacement, force)]
+        points = [numbers(name, values, "(n,)") for name, values in (("displacement", displacement), ("force", force))]
         if (
             points[0].ndim != 1
             or points[0].shape != points[1].shape
@@ -202,14 +214,14 @@ class ParallelElements:
 
     def step(self, velocity: ArrayLike) -> np.ndarray:
         """Advances one period with the velocity u [m/s], shape (dimension,); returns the sum of the forces [N]."""
-        u = np.asarray(velocity, dtype=float)
+        u = numbers("velocity", velocity, (self.dimension,))
         if u.shape != (self.dimension,):
             raise ValueError(f"velocity: expected shape ({self.dimension},), got {u.shape}")
         return self.simulate(u[None])[0]
 
     def simulate(self, velocities: ArrayLike) -> np.ndarray:
         """Advances over velocities u [m/s], shape (n, dimension); returns forces [N] of the same shape."""
-        u = np.asarray(velocities, dtype=float)
+        u = numbers("velocity", velocities, f"(n, {self.dimension})")
         if u.ndim != 2 or u.shape[1] != self.dimension:
             raise ValueError(f"velocity: expected shape (n, {self.dimension}), got {u.shape}")
         forces = self.batch.simulate(np.broadcast_to(u, (len(self.batch), *u.shape))).sum(axis=0)
@@ -228,9 +240,11 @@ class ParallelElements:
         Raises:
             ValueError: an unknown name, a wrong shape, or a number that is not finite; nothing is changed.
         """
+        if not isinstance(state, Mapping):
+            raise ValueError(f"state: expected an earlier value of `state`, got {state!r}")
         values = {}
         for name, value in state.items():
-            array = np.asarray(value, dtype=float)
+            array = numbers(name, value, self.batch.row(name).shape)
             if array.shape != self.batch.row(name).shape or not np.isfinite(array).all():
                 raise ValueError(f"{name}: expected finite numbers, shape {self.batch.row(name).shape}, got {value!r}")
             values[name] = array

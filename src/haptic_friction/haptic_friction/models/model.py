@@ -16,7 +16,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import LARGEST, FrictionLaw, checked, checked_law
+from haptic_friction.laws import (
+    LARGEST,
+    FrictionLaw,
+    checked,
+    checked_law,
+    constructor_parameters,
+    fixed_attribute,
+    numbers,
+)
 
 
 class FrictionModel(ABC):
@@ -38,6 +46,7 @@ class FrictionModel(ABC):
 
     Raises:
         ValueError: a parameter is out of its range; the message names it.
+        AttributeError: a parameter is assigned to later; the parameters are fixed when a model is made.
 
     Examples:
         >>> from haptic_friction import CoulombLaw, FrictionModel, ModelA
@@ -73,6 +82,15 @@ class FrictionModel(ABC):
         self._sticking, self._energy = np.ones(1, dtype=bool), np.zeros(1)
         self._arguments = (law.kernel_code, law.coefficients[None].copy(), self.constants[None])
         self.load = 1.0
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in self.__dict__ and name in constructor_parameters(type(self)):
+            raise fixed_attribute(self, name)
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        given = [(name, getattr(self, name, None)) for name in constructor_parameters(type(self))]
+        return f"{type(self).__name__}({', '.join(_shown(name, value) for name, value in given if value is not None)})"
 
     def set_load(self, load: float) -> None:
         """Scales the law from the next step on: Phi' = load Phi, e.g. of a law Phi per newton of normal force.
@@ -129,7 +147,8 @@ class FrictionModel(ABC):
         Raises:
             ValueError: wrong shape, or a number that is not finite; the state is unchanged.
         """
-        values = np.require(inputs, dtype=float, requirements=["C", "W"])  # compiled for writeable arrays only
+        given = numbers(self.input_name, inputs, f"(n, {self.dimension})")
+        values = np.require(given, requirements=["C", "W"])  # compiled for writeable arrays only
         if values.ndim != 2 or values.shape[1] != self.dimension:
             raise ValueError(f"{self.input_name}: expected shape (n, {self.dimension}), got {values.shape}")
         if not (np.abs(values) < LARGEST).all():
@@ -162,6 +181,8 @@ class FrictionModel(ABC):
         Raises:
             ValueError: a name that the model does not have, or a value that cannot be used; nothing is changed.
         """
+        if not isinstance(state, Mapping):
+            raise ValueError(f"state: expected an earlier value of `state`, got {state!r}")
         unknown = [name for name in state if name not in self.rows]
         if unknown:
             raise ValueError(f"{min(unknown)}: expected one of {', '.join(self.rows)}")
@@ -232,7 +253,7 @@ class FrictionModel(ABC):
         return self._row("sliding_velocity" if "sliding_velocity" in self.rows else "velocity")
 
     def _vector(self, name: str, value: ArrayLike) -> np.ndarray:
-        vector = np.asarray(value, dtype=float)
+        vector = numbers(name, value, (self.dimension,))
         if vector.shape != (self.dimension,):
             raise ValueError(f"{name}: expected shape ({self.dimension},), got {vector.shape}")
         if not sum(map(abs, vector.tolist())) < LARGEST:  # also true for NaN
@@ -270,8 +291,17 @@ class AdmittanceModel(FrictionModel):
 
 def _check_part(model: FrictionModel, kind: str) -> None:
     """Refuses to couple a model of the other kind, or one that is coupled already: a kernel has one coupling only."""
-    if model.kind != kind or model.constants[1:3].any():
-        raise ValueError(f"model: expected an {kind} model that is not coupled, got {type(model).__name__}")
+    if not isinstance(model, FrictionModel) or model.kind != kind or model.constants[1:3].any():
+        raise ValueError(f"model: expected an {kind} model that is not coupled, got {model!r}")
+
+
+def _shown(name: str, value: object) -> str:
+    """Returns an argument of a constructor as `repr` shows it."""
+    if isinstance(value, (FrictionLaw, FrictionModel)):
+        return repr(value)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return f"{name}={value:g}" if type(value) is float else f"{name}={value!r}"
 
 
 class WithMass(AdmittanceModel):

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import FrictionLaw, checked, symmetric_matrix
+from haptic_friction.laws import FrictionLaw, checked, numbers, symmetric_matrix
 from haptic_friction.models.model import FrictionModel
 from haptic_friction.models.model_a import ModelA
 from haptic_friction.models.model_b import ModelB
@@ -116,10 +116,13 @@ class TorsionalElement:
         scaled: dict[str, Any] = {name: self._scaled(name, value) for name, value in coefficients.items()}
         self.model = kind(law, period=period, dimension=len(self._scale), **scaled)  # type: ignore[call-arg]
 
+    def __repr__(self) -> str:
+        return f"TorsionalElement(radius={self.radius:g} m, in scaled coordinates {self.model!r})"
+
     def _scaled(self, name: str, value: ArrayLike) -> np.ndarray:
         """Returns a coefficient in scaled coordinates, S^-1 M S^-1."""
         n = len(self._scale)
-        given = np.asarray(value, dtype=float)
+        given = numbers(name, value, f"(2,) or ({n}, {n})")
         if given.shape == (2,):
             given = np.diag(np.append(np.full(n - 1, given[0]), given[1]))
         if given.shape != (n, n):
@@ -151,10 +154,12 @@ class TorsionalElement:
     def simulate(self, inputs: ArrayLike) -> np.ndarray:
         """Advances over inputs (m, n) in one compiled loop, with the same numbers as one `step` per row."""
         before, after = self._factors
-        return np.asarray(after * self.model.simulate(np.asarray(inputs, dtype=float) * before))
+        return np.asarray(
+            after * self.model.simulate(numbers(self.model.input_name, inputs, f"(n, {len(self._scale)})") * before)
+        )
 
     def _given(self, value: ArrayLike) -> np.ndarray:
-        given = np.asarray(value, dtype=float)
+        given = numbers(self.model.input_name, value, self._scale.shape)
         if given.shape != self._scale.shape:
             raise ValueError(f"{self.model.input_name}: expected shape {self._scale.shape}, got {given.shape}")
         return given

@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike
 
 from haptic_files import FileError, read_archive
 from haptic_math.array_assignment import assign
-from tau_wall_control.checks import vector
+from tau_wall_control.checks import instance, vector
 from tau_wall_control.control import laws
 from tau_wall_control.control.options import DesignOptions
 from tau_wall_control.device import kernels
 from tau_wall_control.device.tau_device import TauDevice
-from tau_wall_control.errors import ControllerFileError, SingularError
+from tau_wall_control.errors import ControllerFileError, SingularError, TauError
 
 FORMAT = 1
 #: weights of torque sharing: of force across the normal, and of all other components
@@ -112,6 +112,7 @@ class WallController:
         self._torque, self._weight, self._reference = np.zeros(6), np.zeros((6, 6)), np.zeros(6)
         self._reference_rate = np.zeros(6)
         self.operating_point, self.saturated_steps = 0, 0
+        self._started = False
 
     def __repr__(self) -> str:
         digest = hashlib.sha256(self.table.tobytes()).hexdigest()[:16]
@@ -156,7 +157,7 @@ class WallController:
         """Takes a pose as the reference and starts with integral and estimates at zero."""
         self._row, self._weight, self._reference = self.prepare(position, rotation)
         self._memory[:], self._reference_rate[:] = 0.0, 0.0
-        self.saturated_steps = 0
+        self.saturated_steps, self._started = 0, True
 
     def follow(
         self,
@@ -181,13 +182,21 @@ class WallController:
             UnreachableError, SingularError: the pose cannot be held.
         """
         self._row, self._weight, self._reference = self.prepare(position, rotation)
+        self._started = True
         if self.options.feedforward:
             motion = np.zeros(6) if twist is None else vector("twist", twist, (6,))
             self._row[laws.TORQUE] = self.device.inverse_dynamics(position, rotation, motion, acceleration)
             self._reference_rate = self.device.dynamics(position, rotation).actuated_map @ motion
 
     def step(self, theta: ArrayLike, rate: ArrayLike) -> np.ndarray:
-        """Returns joint torques (6,) within the limits [N m] for joint angles [rad] and velocities [rad/s]."""
+        """Returns joint torques (6,) within the limits [N m] for joint angles [rad] and velocities [rad/s], (6,) each.
+
+        Raises:
+            TauError: wrong shape, a number that is not finite, or no contact pose yet (`start`).
+        """
+        if not self._started:
+            raise TauError("step: expected start(position) before it, which takes the contact pose")
+        angles, rates = vector("theta", theta, (6,)), vector("rate", rate, (6,))
         laws.control(
             self.mode,
             self.delay,
@@ -197,8 +206,8 @@ class WallController:
             self._weight,
             self._memory,
             self._reference,
-            np.asarray(theta, dtype=float),
-            np.asarray(rate, dtype=float) - self._reference_rate,
+            angles,
+            rates - self._reference_rate,
             self._torque,
         )
         self.saturated_steps = self.saturated_steps + 1 if self.saturated else 0
@@ -207,7 +216,11 @@ class WallController:
     # --- files ----------------------------------------------------------------------------------------------
 
     def save(self, path: Path | str) -> None:
-        """Writes the controller to a .npz file, with the fingerprint of its device."""
+        """Writes the controller to a .npz file, with the fingerprint of its device.
+
+        Raises:
+            ControllerFileError: the file cannot be written.
+        """
         facts: dict[str, Any] = {
             "format": FORMAT,
             "fingerprint": self.device.fingerprint,
@@ -216,8 +229,11 @@ class WallController:
             "options": asdict(self.options),
             "design_time": self.design_time,
         }
-        with Path(path).open("wb") as file:
-            np.savez(file, facts=np.array(json.dumps(facts)), table=self.table)
+        try:
+            with Path(path).open("wb") as file:
+                np.savez(file, facts=np.array(json.dumps(facts)), table=self.table)
+        except OSError as error:
+            raise ControllerFileError(f"{path}: cannot be written: {error.strerror or error}") from None
 
     @classmethod
     def load(cls, path: Path | str, device: TauDevice) -> WallController:
@@ -226,6 +242,7 @@ class WallController:
         Raises:
             ControllerFileError: the file cannot be read, or does not fit the device.
         """
+        instance("device", device, TauDevice, "TauDevice.default()")
         try:
             with np.load(read_archive(path), allow_pickle=False) as content:
                 facts, table = json.loads(str(content["facts"])), content["table"]

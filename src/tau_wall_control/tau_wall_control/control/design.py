@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tau_wall_control.checks import instance
 from tau_wall_control.control import laws
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.control.horizon import condense
@@ -22,8 +23,8 @@ from tau_wall_control.errors import TauError
 
 def grid_points(device: TauDevice, per_axis: int) -> tuple[float, ...]:
     """Returns operating points along each axis for a grid of per_axis^3 points over the workspace [m]."""
-    if per_axis < 1:
-        raise TauError(f"per_axis: expected 1 or more, got {per_axis}")
+    if not isinstance(per_axis, (int, np.integer)) or per_axis < 1:
+        raise TauError(f"per_axis: expected 1 or more, a whole number, got {per_axis!r}")
     half = device.parameters.workspace.cube_edge / 2.0
     return (0.0,) if per_axis == 1 else tuple(float(x) for x in np.linspace(-half, half, per_axis))
 
@@ -134,9 +135,10 @@ def design_options(
     """
     if scheme not in SCHEMES:
         raise TauError(f"scheme: expected one of {', '.join(SCHEMES)}, got {scheme!r}")
-    unknown = options.keys() - {f.name for f in fields(DesignOptions)}
+    known = [f.name for f in fields(DesignOptions)]
+    unknown = options.keys() - set(known)
     if unknown:
-        raise TauError(f"option {min(unknown)!r} is unknown")
+        raise TauError(f"option {min(unknown)!r}: expected one of {', '.join(known)}")
     if per_axis is not None:
         options["points"] = grid_points(device, per_axis)
     chosen = replace(SCHEMES[scheme], **options)
@@ -177,6 +179,7 @@ def design_wall_controller(
         >>> controller.scheme
         'sopc'
     """
+    instance("device", device, TauDevice, "TauDevice.default()")
     chosen = design_options(device, scheme, per_axis=per_axis, **options)
     positions = operating_points(chosen)
     before = time.perf_counter()

@@ -25,7 +25,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from haptic_math.quantities import finite_array
+from haptic_math.quantities import finite_array, finite_number
 from tau_wall_control.checks import vector
 from tau_wall_control.control.linearisation import LinearModel, linearise, spectral_radius, zero_order_hold
 from tau_wall_control.device.tau_device import TauDevice
@@ -195,13 +195,13 @@ class HInfinityController:
         normal: ArrayLike = (0.0, 0.0, 1.0),
     ) -> None:
         for name, value in (("disturbance", disturbance), ("noise", noise), ("leak", leak)):
-            if not 0.0 < value < math.inf:
-                raise TauError(f"{name}: expected a number above 0, got {value}")
+            finite_number(name, value, above=0.0, expected="a number above 0", error=TauError)
         direction = vector("normal", normal, (3,))
         if not np.linalg.norm(direction) > 0.0:
             raise TauError(f"normal: expected a direction, got {direction.tolist()}")
         self.normal = direction / np.linalg.norm(direction)
         self.device, self.period = device, device.parameters.control.sample_time
+        self._reference: np.ndarray | None = None
         self._scale = noise, device.parameters.control.weight_torque
         model, weights = linearise(device, position), device.parameters.control
         A, B_1, B_2 = np.zeros((18, 18)), np.zeros((18, 6)), np.zeros((18, 6))
@@ -235,6 +235,9 @@ class HInfinityController:
                 f"{disturbance:g} N m and {noise:g} rad, whose largest eigenvalue is {radius:.3g}"
             )
 
+    def __repr__(self) -> str:
+        return f"HInfinityController(gamma={self.design.gamma:.4g}, {self.device!r})"
+
     def start(self, position: ArrayLike, rotation: ArrayLike | None = None) -> None:
         """Takes a pose as the reference and starts with the estimates at zero.
 
@@ -255,9 +258,14 @@ class HInfinityController:
         Args:
             theta: angles of this sample (6,) [rad].
             rate: not used; other controllers need it (6,) [rad/s].
+
+        Raises:
+            TauError: wrong shape, a number that is not finite, or no contact pose yet (`start`).
         """
+        if self._reference is None:
+            raise TauError("step: expected start(position) before it, which takes the contact pose")
         noise, unit = self._scale
-        y = (np.asarray(theta, dtype=float) - self._reference) / noise
+        y = (vector("theta", theta, (6,)) - self._reference) / noise
         u = unit * (self._C @ self._state + self._D @ y)
         self._state = self._A @ self._state + self._B @ y
         return self.device.saturated(self._torque + u)

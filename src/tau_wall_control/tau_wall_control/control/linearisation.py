@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tau_wall_control.checks import instance
 from tau_wall_control.device.rotations import rotation_from_vector
 from tau_wall_control.device.tau_device import TauDevice
 
@@ -48,6 +49,9 @@ class LinearModel:
     jacobian: np.ndarray
     task_mass: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"LinearModel(position={self.position.tolist()}, theta={self.theta.tolist()})"
+
     @property
     def A(self) -> np.ndarray:  # noqa: N802
         """(12, 12)."""
@@ -83,6 +87,7 @@ def linearise(device: TauDevice, position: ArrayLike, rotation: ArrayLike | None
         >>> model.A21.shape, model.B2.shape
         ((6, 6), (6, 6))
     """
+    instance("device", device, TauDevice, "TauDevice.default()")
     q = device.chain_angles(position, rotation)
     p, R = device.pose(position, rotation)
     d = device.dynamics(p, R)

@@ -12,10 +12,11 @@ predictive  the same with the torque limits as constraints over a horizon instea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
+from haptic_math.quantities import finite_number
+from tau_wall_control.checks import vector
 from tau_wall_control.control import laws
 from tau_wall_control.errors import TauError
 
@@ -67,7 +68,7 @@ class DesignOptions:
 
     def check(self) -> None:
         """Raises TauError for inconsistent options."""
-        if not 0 <= self.delay <= laws.LONGEST_DELAY:
+        if not isinstance(self.delay, (int, np.integer)) or not 0 <= self.delay <= laws.LONGEST_DELAY:
             raise TauError(f"delay: expected 0 to {laws.LONGEST_DELAY} samples, got {self.delay}")
         if self.delay and not self.observer:
             raise TauError("delay: a known delay needs the scheme stiff or predictive")
@@ -75,9 +76,14 @@ class DesignOptions:
             raise TauError("constrained: needs observer and estimated")
         if self.jump_threshold and not self.observer:
             raise TauError("jump_threshold: needs observer")
-        if not np.linalg.norm(self.normal) > 0.0:
+        if not np.linalg.norm(vector("normal", self.normal, (3,))) > 0.0:
             raise TauError(f"normal: expected a direction, got {self.normal}")
-        if any(b <= a for a, b in pairwise(self.points)):
+        for name in ("normal_weight", "weight_rate", "weight_angle", "weight_torque", "jump", "disturbance_rate"):
+            if getattr(self, name) is not None:
+                finite_number(name, getattr(self, name), above=0.0, error=TauError)
+        finite_number("jump_threshold", self.jump_threshold, minimum=0.0, error=TauError)
+        points = vector("points", self.points, (np.size(self.points),))
+        if (np.diff(points) <= 0.0).any():
             raise TauError(f"points: expected rising numbers, got {self.points}")
 
     @property

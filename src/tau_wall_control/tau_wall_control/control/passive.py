@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_math.passivity import ImpedancePort, PassivityRule
+from haptic_math.quantities import one_line
+from tau_wall_control.checks import instance, vector, whole_number
 from tau_wall_control.control.linearisation import linearise
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
@@ -69,9 +71,12 @@ class PassiveController:
     ) -> None:
         if largest_damping is not None and not 0.0 <= largest_damping < math.inf:
             raise TauError(f"largest_damping: expected 0 or more [1/s], got {largest_damping}")
-        if delay < 0:
-            raise TauError(f"delay: expected 0 or more samples, got {delay}")
-        self.device, self.controller = device, controller
+        delay = whole_number("delay", delay, "samples")
+        self.device = instance("device", device, TauDevice, "TauDevice.default()")
+        if not all(hasattr(controller, name) for name in ("period", "normal", "start", "step")):
+            raise TauError(f"controller: expected one with period, normal, start, step, got {one_line(controller)}")
+        self.controller = controller
+        self._before: np.ndarray | None = None
         self.normal, self.period = controller.normal, controller.period
         bound = 1.0 / self.period if largest_damping is None else largest_damping
         rule = PassivityRule(
@@ -79,6 +84,9 @@ class PassiveController:
         )
         self.port = ImpedancePort(rule, (1.0,) * 6, delay)
         self._delay = delay
+
+    def __repr__(self) -> str:
+        return f"PassiveController({self.controller!r})"
 
     def start(self, position: ArrayLike, rotation: ArrayLike | None = None) -> None:
         """Takes a pose as the reference and starts with no energy.
@@ -100,8 +108,14 @@ class PassiveController:
         self._clipped = deque([np.zeros(6)] * (self._delay + 1))
 
     def step(self, theta: ArrayLike, rate: ArrayLike) -> np.ndarray:
-        """Returns joint torques (6,) within the limits [N m] for angles [rad] and rates [rad/s] of this sample."""
-        angles = np.array(theta, dtype=float)
+        """Returns joint torques (6,) within the limits [N m] for angles [rad] and rates [rad/s] of this sample, (6,).
+
+        Raises:
+            TauError: wrong shape, a number that is not finite, or no contact pose yet (`start`).
+        """
+        if self._before is None:
+            raise TauError("step: expected start(position) before it, which takes the contact pose")
+        angles, rate = vector("theta", theta, (6,)), vector("rate", rate, (6,))
         moved = (angles - self._before) @ self._root
         self.port.arrive(moved.tolist())
         self.port.absorb(self._clipped.popleft().tolist(), moved.tolist())  # what the motors' limits took off

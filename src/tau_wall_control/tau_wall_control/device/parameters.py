@@ -255,6 +255,8 @@ def load_parameters(path: Path | str | None = None, overrides: Sequence[str] = (
         >>> sorted(type(load_parameters()).model_fields)[0]
         'actuators'
     """
+    if not isinstance(path, (str, Path, type(None))):
+        raise TauError(f"path: expected the path of a YAML file, got {path!r}")
     path = DEFAULT_FILE if path is None else Path(path)
     try:
         document = read_yaml(path)
@@ -266,12 +268,18 @@ def load_parameters(path: Path | str | None = None, overrides: Sequence[str] = (
     try:
         return TauParameters.model_validate(document.value)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
+        name, text = refusal(error)
         if name in replaced:  # the value is the caller's, not the file's
-            text = first["msg"].removeprefix("Value error, ").lower()
-            raise TauError(f"{path}: {name}: {text}, got {first['input']!r:.200}") from None
+            raise TauError(f"{path}: {text}") from None
         raise TauError(describe_refusal(error, TauParameters, document)) from None
+
+
+def refusal(error: ValidationError) -> tuple[str, str]:
+    """Returns the name of the first refused field, and a line with name, expectation and value."""
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    text = first["msg"].removeprefix("Value error, ").lower()
+    return name, f"{name}: {text}, got {first['input']!r:.200}"
 
 
 def _override(document: dict[str, Any], entry: str) -> str:

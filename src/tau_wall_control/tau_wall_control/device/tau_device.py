@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import ValidationError
 
-from tau_wall_control.checks import vector
+from haptic_math.quantities import one_line
+from tau_wall_control.checks import instance, vector
 from tau_wall_control.device import kernels
-from tau_wall_control.device.parameters import TauParameters, load_parameters
+from tau_wall_control.device.parameters import TauParameters, load_parameters, refusal
 from tau_wall_control.device.rotations import quaternion_from_rotation, rotation_from_quaternion
 from tau_wall_control.errors import ForwardKinematicsError, SingularError, TauError, UnreachableError
 
@@ -73,11 +76,14 @@ class TauDevice:
     """
 
     def __init__(self, parameters: TauParameters) -> None:
-        self.parameters = parameters
+        self.parameters = instance("parameters", parameters, TauParameters, "load_parameters()")
         self.arrays = kernels.pack(parameters)
         self.peak_torque = parameters.actuators.peak_torque_joint
         self.continuous_torque = parameters.actuators.continuous_torque_joint
         self.home: Pose = (np.zeros(3), np.eye(3))
+
+    def __repr__(self) -> str:
+        return f"TauDevice(peak_torque={self.peak_torque:g}, fingerprint={self.fingerprint!r})"
 
     @classmethod
     def default(cls) -> TauDevice:
@@ -94,18 +100,28 @@ class TauDevice:
         return cls(load_parameters(path, overrides))
 
     def with_parameters(self, *overrides: str) -> TauDevice:
-        """Returns this device with entries "section.name=value" replaced; for studies of model errors."""
+        """Returns this device with entries "section.name=value" replaced; for studies of model errors.
+
+        Raises:
+            TauError: an entry or a value is refused; the message names it.
+        """
         document: dict[str, Any] = self.parameters.model_dump(mode="json")
         for entry in overrides:
-            name, _, text = entry.partition("=")
+            name, _, text = str(entry).partition("=")
             target = document
             *sections, field = name.split(".")
             for section in sections:
                 target = target.get(section, {})
             if field not in target:
                 raise TauError(f"entry {entry!r}: expected section.name=value with a name of the device's file")
-            target[field] = json.loads(text)
-        return TauDevice(TauParameters.model_validate(document))
+            try:
+                target[field] = json.loads(text)
+            except ValueError:
+                raise TauError(f"entry {entry!r}: expected a number or a list of numbers as value") from None
+        try:
+            return TauDevice(TauParameters.model_validate(document))
+        except ValidationError as error:
+            raise TauError(refusal(error)[1]) from None
 
     @property
     def fingerprint(self) -> str:
@@ -183,6 +199,8 @@ class TauDevice:
             UnreachableError, SingularError: a step leaves the workspace; the message names the chain.
         """
         angles = vector("theta", theta, (6,))
+        if guess is not None and not (isinstance(guess, (tuple, list)) and len(guess) == 2):
+            raise TauError(f"guess: expected a pose (position, rotation), got {one_line(guess)}")
         p, R = self.pose(*(self.home if guess is None else guess))
         code, _ = kernels.forward_kinematics(*self.arrays[:2], angles, p, R, tolerance)
         if code != kernels.OK:
@@ -201,8 +219,10 @@ class TauDevice:
         if rotation is None:
             return p, np.eye(3)
         R = vector("rotation", rotation, (3, 3))
-        if not np.abs(R @ R.T - _IDENTITY).max() < 1e-5:  # also true for NaN
-            raise TauError("rotation: expected an orthogonal matrix of shape (3, 3)")
+        (a, b, c), (d, e, f), (g, h, i) = R.tolist()
+        is_proper = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g) > 0.0
+        if not (is_proper and np.abs(R @ R.T - _IDENTITY).max() < 1e-5):
+            raise TauError("rotation: expected an orthogonal matrix of shape (3, 3) and determinant 1")
         return p, R
 
     def dynamics(
@@ -370,13 +390,17 @@ class TauState:
         rotation: ArrayLike | None = None,
         twist: ArrayLike | None = None,
     ) -> None:
-        self.device = device
+        self.device = instance("device", device, TauDevice, "TauDevice.default()")
         theta = device.inverse_kinematics(position, rotation)
         p, R = device.pose(position, rotation)
         V = np.zeros(6) if twist is None else vector("twist", twist, (6,))
         self.values = np.concatenate([p, quaternion_from_rotation(R), V])
         self._work = np.zeros((20, 6, 6))
         self._theta = theta
+
+    def __repr__(self) -> str:
+        p, V = self.values[:3].tolist(), self.values[7:].tolist()
+        return f"TauState(position={p}, quaternion={self.values[3:7].tolist()}, twist={V})"
 
     @property
     def position(self) -> np.ndarray:
@@ -404,13 +428,23 @@ class TauState:
     def step(self, torque: ArrayLike, wrench: ArrayLike, period: float, substeps: int = 1) -> None:
         """Advances by a period [s] with constant torques (6,), clipped to the peak, and a constant wrench (6,).
 
+        A negative period goes back in time.
+
         Raises:
+            TauError: an argument is out of its range; the state has not changed.
             UnreachableError, SingularError: the motion leaves the workspace; the state has not changed.
         """
+        if not math.isfinite(period):
+            raise TauError(f"period: expected a finite number [s], got {period!r}")
         tau, W = self.device.saturated(torque), vector("wrench", wrench, (6,))
         before = self.values.copy()
         for _ in range(substeps):
             code = kernels.integrate(*self.device.arrays, self.values, tau, W, period / substeps, self._work)
             if code != kernels.OK:
                 self.values[:] = before
-                self.device.raise_for(code, self.values[:3].copy(), self.rotation)
+                start = f"the motion from position {np.round(before[:3], 6).tolist()} m"
+                if code < kernels.SINGULAR:
+                    chain = code - kernels.UNREACHABLE + 1
+                    raise UnreachableError(f"{start} leaves the reach of chain {chain} within {period:g} s", chain)
+                chain = code - kernels.SINGULAR + 1
+                raise SingularError(f"{start} stretches chain {chain}, or meets its axis, within {period:g} s")

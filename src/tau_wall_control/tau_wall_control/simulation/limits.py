@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.optimize import linprog
 
+from haptic_math.quantities import finite_number
+from tau_wall_control.checks import vector, whole_number
 from tau_wall_control.control.linearisation import linearise, zero_order_hold
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
@@ -47,6 +49,9 @@ def penetration_bound(
         steps: length of the program [samples]; more steps only lower the bound of pushes that take longer to stop.
         friction_helps: true if the smoothed Coulomb friction counts as additional torque of the controller.
 
+    Raises:
+        TauError: the point is out of reach or singular, or delay or steps are no whole numbers.
+
     Examples:
         >>> from tau_wall_control import TauDevice, penetration_bound
         >>> device = TauDevice.default()
@@ -54,9 +59,14 @@ def penetration_bound(
         >>> 0.0 < early < late
         True
     """
+    delay, steps = whole_number("delay", delay, "samples"), whole_number("steps", steps, "samples")
+    force = finite_number("force", force, minimum=0.0, error=TauError)
+    direction = vector("normal", normal, (3,))
+    if steps < 2 or not np.linalg.norm(direction) > 0.0:
+        raise TauError(f"steps, normal: expected 2 or more and a direction, got {steps} and {direction.tolist()}")
     m, Ts = linearise(device, point), device.parameters.control.sample_time
     A, B = zero_order_hold(m.A, m.B, Ts)
-    n = np.concatenate([np.asarray(normal, dtype=float) / np.linalg.norm(normal), np.zeros(3)])
+    n = np.concatenate([direction / np.linalg.norm(normal), np.zeros(3)])
     drive = B @ (m.jacobian.T @ (-force * n))
     states, inputs = 12 * steps, 6 * steps
     dynamics = sparse.kron(sparse.eye(steps), np.eye(12)) - sparse.kron(sparse.eye(steps, k=-1), A)

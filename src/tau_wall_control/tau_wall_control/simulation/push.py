@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_files.moved_modules import renamed
-from tau_wall_control.checks import vector
+from haptic_math.quantities import finite_number, one_line
+from tau_wall_control.checks import instance, vector, whole_number
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device import kernels
 from tau_wall_control.device.tau_device import TauDevice
@@ -19,6 +20,11 @@ from tau_wall_control.simulation.push_loop import PushLaw, PushLoop, run_push
 
 #: pole of the velocity filter of the realistic loop [rad/s]
 VELOCITY_POLE = 2000.0
+
+
+_FORCE = "a finite number, not negative [N]"
+#: attributes and methods of a `PoseController`
+_OF_A_CONTROLLER = ("period", "normal", "start", "step")
 
 
 class PoseController(Protocol):
@@ -95,6 +101,10 @@ class PushResult:
     peak_torque: float
     code: int
 
+    def __repr__(self) -> str:
+        depth = f"max_penetration={self.max_penetration:.4g} m, stiffness={self.stiffness:.4g} N/m"
+        return f"PushResult({len(self.time)} samples, {depth}, rmse={self.rmse:.4g} m, code={self.code})"
+
 
 class PushSimulation:
     """Simulation of pushes at one point, with the constants of all runs prepared once.
@@ -131,11 +141,12 @@ class PushSimulation:
         velocity_pole: float = VELOCITY_POLE,
         plant: TauDevice | None = None,
     ) -> None:
-        if delay < 0:
-            raise TauError(f"delay: expected 0 or more samples, got {delay}")
-        if not velocity_pole > 0.0:
-            raise TauError(f"velocity_pole: expected a number above 0, got {velocity_pole}")
-        self.controller, self.delay = controller, int(delay)
+        for name, given in (("device", device), ("plant", device if plant is None else plant)):
+            instance(name, given, TauDevice, "TauDevice.default()")
+        if not isinstance(controller, WallController) and not all(hasattr(controller, a) for a in _OF_A_CONTROLLER):
+            raise TauError(f"controller: expected one with {', '.join(_OF_A_CONTROLLER)}, got {one_line(controller)}")
+        finite_number("velocity_pole", velocity_pole, above=0.0, expected="a number above 0", error=TauError)
+        self.controller, self.delay = controller, whole_number("delay", delay, "samples")
         self.plant = device if plant is None else plant
         self.point = vector("point", point, (3,))
         self.normal = controller.normal
@@ -143,12 +154,17 @@ class PushSimulation:
             self.direction = push_direction(device, self.normal)
         else:
             self.direction = vector("direction", direction, (3,))
+            if not abs(np.linalg.norm(self.direction) - 1.0) < 1e-6:
+                raise TauError(f"direction: expected a unit vector, got {self.direction.tolist()}")
         if isinstance(controller, WallController):
             self._prepared = controller.prepare(self.point)
         self._resting = self.plant.gravity_torque_at(self.point)
         self._resolution = device.parameters.encoders.joint_resolution if quantized else 0.0
         self._smoothing = math.exp(-velocity_pole * controller.period)
         self._peak = device.peak_torque
+
+    def __repr__(self) -> str:
+        return f"PushSimulation(point={self.point.tolist()}, delay={self.delay}, controller {self.controller!r})"
 
     def run(self, force: ArrayLike, *, step_time: float, nominal: float) -> PushResult:
         """Simulates a force (n,) [N] along the direction, one value per period, from rest at the point.
@@ -158,7 +174,9 @@ class PushSimulation:
             step_time: time from which penetration counts [s].
             nominal: force for the stiffness [N].
         """
-        push = np.ascontiguousarray(force, dtype=float)
+        push = vector("force", force, (np.size(force),))
+        if not len(push):
+            raise TauError("force: expected one value or more, got none")
         n, Ts = len(push), self.controller.period
         position, torque = np.full((n, 3), np.nan), np.full((n, 6), np.nan)
         if isinstance(self.controller, WallController):
@@ -260,7 +278,13 @@ def push_signal(
     """Returns the test signal (n,) [N]: 0, then from the step time the force with white noise.
 
     Shapes: "step"; "ramp" rises in 0.2 s; "tap" is half a sine of 10 ms, without noise after it.
+
+    Raises:
+        TauError: an argument is out of its range.
     """
+    force = finite_number("force", force, minimum=0.0, expected=_FORCE, error=TauError)
+    noise = finite_number("noise", noise, minimum=0.0, expected=_FORCE, error=TauError)
+    duration = finite_number("duration", duration, above=0.0, expected="a number above 0 [s]", error=TauError)
     Ts, start = device.parameters.control.sample_time, device.parameters.disturbance.step_time
     n = round(duration / Ts)
     first = min(n, round(start / Ts))
@@ -321,6 +345,7 @@ def simulate_push(
         >>> round(float(wrench[2]), 3)  # at rest the motors balance the push of 13 N
         13.0
     """
+    force = finite_number("force", force, minimum=0.0, expected=_FORCE, error=TauError)
     run = PushSimulation(
         device, controller, point=point, direction=direction, quantized=quantized, delay=delay, plant=plant
     )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tau_wall_control.checks import vector
+from haptic_math.quantities import finite_number
+from tau_wall_control.checks import instance, vector
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.tau_device import Pose, TauDevice
+from tau_wall_control.errors import TauError
 from tau_wall_control.walls.planes import Plane
 from tau_wall_control.walls.wall_state import WallState
 
@@ -39,12 +41,19 @@ class HoldingWall:
     """
 
     def __init__(self, controller: WallController, plane: Plane, *, release_gap: float = 1e-4) -> None:
-        self.controller, self.plane, self.release_gap = controller, plane, release_gap
+        self.controller = instance("controller", controller, WallController, "design_wall_controller(device)")
+        self.plane = instance("plane", plane, Plane, "Plane(point=(0, 0, 0), normal=(0, 0, 1))")
+        self.release_gap = finite_number(
+            "release_gap", release_gap, above=0.0, expected="a number above 0", error=TauError
+        )
         self._point, self._normal = np.array(plane.point), np.array(plane.normal)
         self._pose: Pose = (np.zeros(3), np.eye(3))
         self._contact = False
         self.saturated_steps = 0
         self.torque_limit = controller.device.peak_torque
+
+    def __repr__(self) -> str:
+        return f"HoldingWall({self.plane!r}, controller {self.controller.scheme!r})"
 
     @property
     def device(self) -> TauDevice:
@@ -58,6 +67,7 @@ class HoldingWall:
 
     def take_over(self, old: HoldingWall) -> None:
         """Takes the state of another wall with the same controller; a different plane begins without contact."""
+        instance("take_over", old, HoldingWall)
         self._pose, self.saturated_steps = old._pose, old.saturated_steps
         self._contact = old._contact and old.plane == self.plane
 

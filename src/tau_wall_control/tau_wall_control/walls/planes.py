@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
+from haptic_math.quantities import one_line
 from tau_wall_control.checks import vector
 from tau_wall_control.errors import TauError
 
@@ -126,7 +127,11 @@ def planes_from_lists(points: ArrayLike, normals: ArrayLike) -> tuple[Plane, ...
     Raises:
         TauError: the lists have different lengths, or a normal is zero.
     """
-    p, n = np.asarray(points, dtype=float), np.asarray(normals, dtype=float)
+    try:
+        p, n = np.asarray(points, dtype=float), np.asarray(normals, dtype=float)
+    except (TypeError, ValueError):
+        text = f"got {one_line(points)} and {one_line(normals)}"
+        raise TauError(f"wall_points, wall_normals: expected lists of numbers, {text}") from None
     for name, values, others in (("wall_points", p, n), ("wall_normals", n, p)):
         if len(values) == 0 or len(values) % 3:
             raise TauError(f"{name}: expected three numbers a wall, got {len(values)}")

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from haptic_files import ParameterValues
 from haptic_friction import CoulombLaw
 from haptic_friction.laws import FrictionLaw
+from tau_wall_control.checks import whole_number
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.tau_device import Pose, TauDevice
 from tau_wall_control.device.thermal import ThermalLimit
@@ -128,11 +130,7 @@ class WallRenderer:
 
     @classmethod
     def around(
-        cls,
-        walls: SlidingWalls | HoldingWall,
-        *,
-        longest_saturation: int | None = None,
-        thermal_limit: bool = True,
+        cls, walls: SlidingWalls | HoldingWall, *, longest_saturation: int | None = None, thermal_limit: bool = True
     ) -> WallRenderer:
         """Returns a renderer of existing walls."""
         renderer = cls.__new__(cls)
@@ -151,8 +149,9 @@ class WallRenderer:
             moving: true if the walls come with each step; default: true if `inputs` has an entry of the kind planes.
 
         Raises:
-            TauError: a parameter is refused; the message names it.
+            TauError: a parameter is missing or refused; the message names it.
         """
+        values = ParameterValues(values)
         planes = planes_of(values, moving)
         used = controller is not None
         if controller is None:
@@ -167,9 +166,14 @@ class WallRenderer:
             renderer._compile()
         return renderer
 
+    def __repr__(self) -> str:
+        return f"WallRenderer(controller {self.controller.scheme!r}, planes {self.planes or 'of each step'!r})"
+
     def _begin(
         self, walls: SlidingWalls | HoldingWall, longest_saturation: int | None, thermal_limit: bool = True
     ) -> None:
+        if longest_saturation is not None:
+            whole_number("longest_saturation", longest_saturation, "steps")
         self._walls, self._longest = walls, longest_saturation
         self.thermal, self._thermal_limit = ThermalLimit(walls.device, walls.controller.period), thermal_limit
         self._resolution: float | None = None
@@ -259,12 +263,12 @@ class WallRenderer:
         """Takes the state of a renderer with the same controller; a plane that both have keeps its contact.
 
         Raises:
-            TauError: one renderer has moving walls and the other has not.
+            TauError: the walls are of another kind; nothing has changed.
         """
+        self._walls.take_over(old._walls)  # type: ignore[arg-type]  # it refuses another kind of contact
         self.state, self.stopped, self._started = None, old.stopped, old._started
         self._rows = old._rows
         self.thermal.load[:] = old.thermal.load
-        self._walls.take_over(old._walls)  # type: ignore[arg-type]  # the kind of contact never changes
 
     def with_parameters(self, values: Mapping[str, Any]) -> WallRenderer:
         """Returns a renderer with other parameters that continues from the state of this one, with its controller.

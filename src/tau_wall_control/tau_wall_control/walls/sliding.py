@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import FrictionLaw
-from tau_wall_control.checks import vector
+from haptic_math.quantities import finite_number, one_line
+from tau_wall_control.checks import instance, vector
 from tau_wall_control.control import laws
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.tau_device import Pose
@@ -52,12 +52,11 @@ class SlidingWalls:
         friction_damping: float = 8.0,
         release_gap: float = 1e-4,
     ) -> None:
-        self.controller, self.device = controller, controller.device
+        self.controller = instance("controller", controller, WallController, "design_wall_controller(device)")
+        self.device = controller.device
         for name, value in (("friction_stiffness", friction_stiffness), ("release_gap", release_gap)):
-            if not 0.0 < value < math.inf:
-                raise TauError(f"{name}: expected a number above 0, got {value}")
-        if not 0.0 <= friction_damping < math.inf:
-            raise TauError(f"friction_damping: expected 0 or more, got {friction_damping}")
+            finite_number(name, value, above=0.0, expected="a number above 0", error=TauError)
+        finite_number("friction_damping", friction_damping, minimum=0.0, expected="0 or more", error=TauError)
         law = _law_of(controller, friction, friction_stiffness, friction_damping, release_gap)
         self._constants, self._settings = (tuple(self.device.arrays), tuple(law)), law.settings
         self._pose: Pose = (np.zeros(3), np.eye(3))
@@ -100,6 +99,8 @@ class SlidingWalls:
             raise TauError("planes: expected none to be set, these walls come with each step")
         if isinstance(planes, Plane):
             raise TauError(f"planes: expected a list of planes, got {planes}")
+        for plane in planes:
+            instance("planes", plane, Plane, "Plane(point=(0, 0, 0), normal=(0, 0, 1))")
         if not 1 <= len(planes) <= MOST_PLANES:
             raise TauError(f"planes: expected 1 to {MOST_PLANES}, got {len(planes)}")
         old = dict(zip(self.planes, getattr(self, "_memory", ()), strict=True))
@@ -116,6 +117,7 @@ class SlidingWalls:
 
     def take_over(self, old: SlidingWalls) -> None:
         """Takes the state of other walls on the same device; a plane that both have keeps its contact."""
+        instance("take_over", old, SlidingWalls)
         if old.moving != self.moving:
             raise TauError("take_over: expected walls that move both times, or neither")
         self._pose, self._elastic[:], self.saturated_steps = old._pose, old._elastic, old.saturated_steps
@@ -146,6 +148,8 @@ class SlidingWalls:
 
     def _move(self, planes: MovingPlanes) -> None:
         """Takes the planes of a sample; a plane has the memory of its key, a new plane starts without contact."""
+        if not isinstance(planes, MovingPlanes):
+            raise PlanesError(f"planes: expected MovingPlanes, got {one_line(planes)}")
         keys = np.asarray(planes.key)
         if keys.ndim != 1 or (keys.size and keys.dtype.kind not in "iu"):
             raise PlanesError(f"key: expected a row of whole numbers, got {planes.key!r}")
@@ -212,11 +216,14 @@ def _rows(name: str, values: ArrayLike | None, shape: tuple[int, ...]) -> np.nda
     """Returns a field of planes as an array; zeros if it is not given.
 
     Raises:
-        PlanesError: the array has another shape.
+        PlanesError: the array has another shape, or is none of numbers.
     """
     if values is None:
         return np.zeros(shape)
-    array = np.asarray(values, dtype=float, order="C")
+    try:
+        array = np.asarray(values, dtype=float, order="C")
+    except (TypeError, ValueError):
+        raise PlanesError(f"{name}: expected numbers of shape {shape}, got {one_line(values)}") from None
     if array.shape != shape:
         raise PlanesError(f"{name}: expected shape {shape} for {shape[0]} planes, got {array.shape}")
     return array
@@ -228,7 +235,7 @@ def _law_of(
     """Returns settings and gains of the compiled step."""
     code, coefficients = -1, np.zeros((1, 2))
     if friction is not None:
-        friction.check_dimension(3)
+        instance("friction", friction, FrictionLaw, "CoulombLaw(0.3)").check_dimension(3)
         code, coefficients = friction.code, friction.coefficients[None].copy()
     c = controller
     values = {

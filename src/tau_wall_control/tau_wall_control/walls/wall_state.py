@@ -42,6 +42,10 @@ class WallState(NamedTuple):
     operating_point: int
     saturated: bool
 
+    def __repr__(self) -> str:
+        named = (f"{name}={np.asarray(value).tolist()}" for name, value in zip(self._fields, self, strict=True))
+        return f"WallState({', '.join(named)})"
+
     @property
     def stiffness(self) -> np.ndarray:
         """Normal force over depth of each plane (w,) [N/m]; 0 without contact, infinite without depth."""
