@@ -115,7 +115,7 @@ def quaternion_length(
         error: the quaternion has another length.
     """
     q = np.asarray(quaternion, dtype=float)
-    length = float(np.linalg.norm(q))
+    length = math.sqrt(q.dot(q))
     if unit and not abs(length - 1.0) < _ROUNDED:
         raise error(f"{name}: expected a quaternion of length 1, got {got or f'length {length:g}'}")
     if not length > _ZERO:
