@@ -56,3 +56,10 @@ def test_names_of_classes_functions_fields_and_arguments_are_standard(
 ) -> None:
     found = [text for _, text in prose.findings_of_code(source) if text.startswith("private word in the name")]
     assert [text.split()[5].rstrip(":") for text in found] == ([name] if name else [])
+
+
+def test_comment_of_a_constant_has_a_subject(prose: ModuleType) -> None:
+    """Also after another comment, and as the last line of a module."""
+    source = "# Why.\n\n#: what is allowed\nLIMIT = 1\n#: how far\n"
+    assert [line for line, _ in prose.findings_of_code(source)] == [3, 5]
+    assert not list(prose.findings_of_code("#: largest value\nLIMIT = 1  # what is allowed\n"))

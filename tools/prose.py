@@ -17,6 +17,7 @@ The check prints `file:line: rule: text` for each finding and ends with 1 if the
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import re
 import subprocess
@@ -111,7 +112,7 @@ class Text(NamedTuple):
 def python_texts(source: str) -> Iterator[Text]:
     """Finds the docstrings, comments and error texts of a module."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.walk(ast.parse(source)):
+    for node in _nodes(source):
         if isinstance(node, documented) and ast.get_docstring(node, clean=False):
             yield Text(node.body[0].lineno, ast.get_docstring(node, clean=False) or "", fields=True)
         elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
@@ -121,22 +122,31 @@ def python_texts(source: str) -> Iterator[Text]:
     yield from _comments(source)
 
 
-def _comments(source: str) -> Iterator[Text]:
+@functools.lru_cache(maxsize=1)  # the checks of a module follow each other
+def _nodes(source: str) -> list[ast.AST]:
+    """Parses a module; returns all nodes of its syntax tree."""
+    return list(ast.walk(ast.parse(source)))
+
+
+@functools.lru_cache(maxsize=1)
+def _comments(source: str) -> list[Text]:
     """Finds the comments of a module: blocks of lines, and those beside code."""
+    found: list[Text] = []
     block: list[str] = []
     last, ended, describes = -1, False, False
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             beside_code = bool(token.line[: token.start[1]].strip())
             if (token.start[0] != last + 1 or beside_code or ended) and block:
-                yield Text(last - len(block) + 1, "\n".join(block), describes=describes)
+                found.append(Text(last - len(block) + 1, "\n".join(block), describes=describes))
                 block = []
             if not block:
                 describes = token.string.startswith("#:")
             block.append(token.string.lstrip("#: "))
             last, ended = token.start[0], beside_code
     if block:
-        yield Text(last - len(block) + 1, "\n".join(block), describes=describes)
+        found.append(Text(last - len(block) + 1, "\n".join(block), describes=describes))
+    return found
 
 
 def page_texts(source: str) -> Iterator[Text]:
@@ -201,7 +211,7 @@ def findings_of_code(source: str) -> Iterator[tuple[int, str]]:
         first = text.text.split(maxsplit=1)[0] if text.describes and text.text else ""
         if first.lower() in FRAGMENTS:
             yield text.line, f"field or constant without subject: {text.text.splitlines()[0][:40]} ..."
-    for node in ast.walk(ast.parse(source)):
+    for node in _nodes(source):
         for line, name in _names(node):
             for word in PRIVATE_NAMES.keys() & set(name.lower().split("_")):
                 yield line, f"private word in the name {name}: {word}, standard: {PRIVATE_NAMES[word]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -29,7 +30,7 @@ def describe_refusal(error: ValidationError, model: type[BaseModel], document: Y
         document: refused document.
     """
     first, more = error.errors()[0], error.error_count() - 1
-    known = _field_names(model.model_json_schema())
+    known = _known_fields(model)
     location, shown = _location(first["loc"], document.value, missing=first["type"] == "missing")
     field = ".".join(str(step) if isinstance(step, int) or step in known else "*" for step in shown)
     kind = first["type"]
@@ -61,7 +62,7 @@ def withhold(message: str, texts: Iterable[str]) -> str:
 
 def texts_of(value: Any, model: type[BaseModel]) -> set[str]:
     """Collects all texts of a document, keys included, that do not occur in the model's schema."""
-    schema = json.dumps(model.model_json_schema())
+    schema = _schema_text(model)
     return {text for text in _texts(value) if json.dumps(text) not in schema}
 
 
@@ -87,6 +88,18 @@ def _location(steps: tuple[str | int, ...], value: Any, missing: bool) -> tuple[
             value = value[step]
             found.append(step)
     return found, [*found, steps[-1]] if missing and steps else found
+
+
+@functools.cache  # the schema of a world file takes 20 ms
+def _known_fields(model: type[BaseModel]) -> set[str]:
+    """Returns the names of all fields of a model and of the models within it."""
+    return _field_names(model.model_json_schema())
+
+
+@functools.cache
+def _schema_text(model: type[BaseModel]) -> str:
+    """Returns the JSON schema of a model as text."""
+    return json.dumps(model.model_json_schema())
 
 
 def _field_names(schema: Any) -> set[str]:

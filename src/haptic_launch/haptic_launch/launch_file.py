@@ -111,7 +111,7 @@ class LaunchDescription:
         a path that starts with `$(dirname)` is found.
         """
         found: dict[str, Argument] = {}
-        self._collect(found, find_package_share, os.environ)
+        self._collect(found, set(), Context({}, os.environ, "", find_package_share))
         return list(found.values())
 
     @property
@@ -164,7 +164,7 @@ class LaunchDescription:
         origins = {name: name for name in (values if given is None else given)}
         evaluation = _Evaluation(context, executable, parameter_directory, known, origins)
         with located(str(self.path)):
-            if self._collect(known, share, variables):
+            if self._collect(known, evaluation.collected, replace(context, configurations={})):
                 check_known(values, known)
             if (missing := missing_argument(self.elements, values)) is not None:
                 raise LaunchFileError(describe_missing(missing))
@@ -172,10 +172,19 @@ class LaunchDescription:
             check_known(values, known)
         return _unique_names(evaluation.processes)
 
-    def _collect(self, found: dict[str, Argument], share: Callable[[str], str], variables: Mapping[str, str]) -> bool:
-        """Adds the arguments to `found`; returns whether every included file could be read."""
-        context = Context({}, variables, str(_absolute(self.path).parent), share)
-        return _collect(self.elements, context, found, (os.path.realpath(self.path),), conditional=False)
+    def _collect(
+        self, found: dict[str, Argument], collected: set[str], context: Context, conditional: bool = False
+    ) -> bool:
+        """Adds the arguments to `found`; returns whether every included file could be read.
+
+        A file whose path is in `collected` is left out: its arguments are in `found`.
+        """
+        path = os.path.realpath(self.path)
+        if path in collected:
+            return True
+        collected.add(path)
+        inside = replace(context, directory=str(_absolute(self.path).parent))
+        return _collect(self.elements, inside, found, collected, conditional)
 
 
 # The parameters of `evaluate` hide these names.
@@ -229,11 +238,7 @@ def _absolute(path: str | Path) -> Path:
 
 
 def _collect(
-    elements: Sequence[Element],
-    context: Context,
-    found: dict[str, Argument],
-    chain: tuple[str, ...],
-    conditional: bool,
+    elements: Sequence[Element], context: Context, found: dict[str, Argument], collected: set[str], conditional: bool
 ) -> bool:
     complete = True
     for element in elements:
@@ -241,17 +246,10 @@ def _collect(
         if isinstance(element, ArgumentElement):
             found.setdefault(element.argument.name, replace(element.argument, conditional=optional))
         elif isinstance(element, GroupElement):
-            complete &= _collect(element.children, context, found, chain, optional)
+            complete &= _collect(element.children, context, found, collected, optional)
         elif isinstance(element, IncludeElement):
             included = _included(element, context)
-            if included is None:
-                complete = False
-                continue
-            path = os.path.realpath(included.path)
-            if path in chain:
-                continue
-            inner = replace(context, directory=str(_absolute(included.path).parent))
-            complete &= _collect(included.elements, inner, found, (*chain, path), optional)
+            complete &= included is not None and included._collect(found, collected, context, optional)
     return complete
 
 
@@ -277,6 +275,7 @@ class _Evaluation:
 
     Attributes:
         given: argument of the user that determines an argument or value, by its name.
+        collected: paths of the files whose arguments are in `known`.
     """
 
     context: Context
@@ -285,6 +284,7 @@ class _Evaluation:
     known: dict[str, Argument]
     given: dict[str, str]
     processes: list[ProcessSpec] = field(default_factory=list)
+    collected: set[str] = field(default_factory=set)
     depth: int = 0
 
     def visit(self, elements: Sequence[Element]) -> None:
@@ -374,7 +374,7 @@ class _Evaluation:
             raise LaunchFileError(f"{path} requires the argument '{missing.name}'; the include has to give it")
         for name, value in element.arguments:
             self._set(name, value)
-        description._collect(self.known, self.context.find_package_share, self.context.environment)
+        description._collect(self.known, self.collected, replace(self.context, configurations={}))
         self.depth += 1
         with included_by(element.where):
             self.visit(description.elements)

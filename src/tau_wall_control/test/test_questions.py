@@ -82,8 +82,8 @@ def test_answers_are_whole(answered: Any, part: str, tmp_path: Path) -> None:
     assert len(wrong) == len(NOT_SHOWN.get(part, ())), wrong
     for text, words in zip(wrong, NOT_SHOWN.get(part, ()), strict=True):
         assert words in text
-    for name, (figure, caption) in answer.figures.items():
-        figure.savefig(tmp_path / f"{name}.png", dpi=50)
+    for name, (draw, caption) in answer.figures.items():
+        draw().savefig(tmp_path / f"{name}.png", dpi=50)
         assert caption.endswith(".") and (tmp_path / f"{name}.png").stat().st_size > 5000
     for table in answer.tables:
         assert all(len(row) == len(table.header) for row in table.rows)

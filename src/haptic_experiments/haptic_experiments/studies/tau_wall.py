@@ -10,11 +10,11 @@ from tau_wall_control.study import Answer, StudySettings, answers, tasks
 
 
 def from_answer(answer: Answer) -> StudyReport:
-    """Makes a report of the library's answer."""
+    """Makes a report of the library's answer; draws its figures."""
     return StudyReport(
         answer.metrics,
         [Claim(*finding) for finding in answer.findings],
-        answer.figures,
+        {name: (draw(), caption) for name, (draw, caption) in answer.figures.items()},
         [ResultTable(*table) for table in answer.tables],
         answer.timings,
     )

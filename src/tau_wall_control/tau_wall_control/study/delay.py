@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -200,7 +201,7 @@ def answer(settings: StudySettings, results: Results) -> Answer:
     }
     result = Answer(metrics)
     result.figures["delay_z_width"] = (
-        _figure(settings, c),
+        partial(_figure, settings, c),
         "Left: edges of stability of the sampled linear loop in the centre, nobody holding the tool; the classical "
         "wall's K with its best damping, the controllers' proportional stiffness with all gains raised "
         "together (their model of the delay is exact). "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +164,7 @@ def answer(settings: DesignSettings, results: Results, directory: Path) -> Answe
     ]
     result.tables.append(Grid("Controller", ("", ""), rows))
     result.figures["design_wall"] = (
-        _figure(nine, runs, push),
+        partial(_figure, nine, runs, push),
         f"A step of {push:.3g} N against the designed controller at the nine points, full nonlinear model, "
         f"{controller.delay} samples of delay.",
     )

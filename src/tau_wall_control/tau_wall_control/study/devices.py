@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -208,7 +209,7 @@ def answer(settings: StudySettings, results: Results) -> Answer:
     ]
     answer.tables.append(Grid("The stand-in and random devices", header, rows))
     answer.figures["devices"] = (
-        _figure(stand_in, drawn),
+        partial(_figure, stand_in, drawn),
         f"{n} random devices (grey) beside the stand-in (blue): gain of MOPC on average and at its worst edge point, "
         "fall of the stiffness from row to row, largest change along x, and what twice the torque adds to the lowest "
         "stiffness.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -51,7 +53,7 @@ def answer(settings: StudySettings, results: Results) -> Answer:
         }
     )
     result.figures["force"] = (
-        _figure(settings, forces, stiffness, bound, most),
+        partial(_figure, settings, forces, stiffness, bound, most),
         "Stiffness (push over largest penetration) against the push, x = 0; lines: no delay, dashed: one sample, "
         "dotted: the bound of any controller, grey: no motor torques hold more.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ def answer(settings: StudySettings, results: Results) -> Answer:
     result = Answer(metrics, timings=timings)
     result.tables.append(_table(numbers, timings))
     result.figures["grids"] = (
-        _figure(settings, numbers, results),
+        partial(_figure, settings, numbers, results),
         "Above: what more operating points bring, at the query points and sliding (below 1e-3 µm: drawn "
         "there). Below: a slide across the wall "
         f"under {PRESSING:g} N; the vertical lines are borders of subspaces.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,20 +86,20 @@ def answer(settings: StudySettings, results: Results) -> Answer:
     }
     result = Answer(metrics)
     result.figures["paper_fig3_points"] = (
-        figure_3(settings.tau, query_points(settings.tau, *settings.grid[:2])),
+        partial(figure_3, settings.tau, query_points(settings.tau, *settings.grid[:2])),
         "Counterpart of Fig. 3: workspace, wall, operating points of MOPC, query points.",
     )
     result.figures["paper_fig4_stiffness"] = (
-        _surfaces(settings, noisy),
+        partial(_surfaces, settings, noisy),
         "Counterpart of Fig. 4: mean stiffness over the wall. Numbers are means of the rows.",
     )
     for name, c in comparisons.items():
         result.figures[f"paper_fig5_{name}"] = (
-            _maps(settings, first, name, c),
+            partial(_maps, settings, first, name, c),
             f"Counterpart of Fig. 5: Welch's t-test of {name} against {first} at every point (light: yes).",
         )
     result.figures["paper_fig6_deviation"] = (
-        _deviations(settings, traces),
+        partial(_deviations, settings, traces),
         "Counterpart of Fig. 6: deviation from the wall at the nine points, constant push, no noise.",
     )
     result.tables += [_table_2(numbers), _table_nine(metrics["nine_points"])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ def answer(settings: StudySettings, results: Results) -> Answer:
         )
     )
     result.figures["schemes"] = (
-        _figure(numbers, lowest),
+        partial(_figure, numbers, lowest),
         "All schemes at the nine points. Dashed: no controller can be stiffer at the lowest point (bound). Crosses: "
         "it does not settle, or the tool leaves.",
     )

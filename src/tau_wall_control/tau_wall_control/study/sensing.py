@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ def answer(settings: StudySettings, results: Results) -> Answer:
     }
     result = Answer(metrics)
     result.figures["sensing"] = (
-        _figure(sizes, poles, stiffness, noise),
+        partial(_figure, sizes, poles, stiffness, noise),
         "Lowest stiffness and torque noise at constant push, three points, by the size of the encoders' counts (1: "
         f"the device's; {settings.tau.parameters.encoders.joint_resolution:.3g} rad) and the velocity filter's pole.",
     )

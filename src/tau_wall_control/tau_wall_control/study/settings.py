@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -163,14 +163,14 @@ class Answer:
     Attributes:
         metrics: for JSON.
         findings: claims and verdicts.
-        figures: by file name, with their captions.
+        figures: functions that draw the figures, with captions, by file name.
         tables: for the report.
         timings: times on this machine [s].
     """
 
     metrics: dict[str, Any]
     findings: list[Finding] = field(default_factory=list)
-    figures: dict[str, tuple[Figure, str]] = field(default_factory=dict)
+    figures: dict[str, tuple[Callable[[], Figure], str]] = field(default_factory=dict)
     tables: list[Grid] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ def answer(settings: StudySettings, results: Results) -> Answer:
     }
     result = Answer(metrics)
     result.figures["walls"] = (
-        _figure(settings, place, most, stiffness, bound),
+        partial(_figure, settings, place, most, stiffness, bound),
         f"Above: walls across z at other depths, the softest of three points along x, step of {settings.push:g} N "
         "(white: the motors cannot hold it). Below: walls through three points, turned about x and y, step of "
         f"{TILTED_PUSH:g} N; dotted: the bound of any controller.",
