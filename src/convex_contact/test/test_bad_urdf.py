@@ -10,15 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mesh_contents import PLY, PLY_TEXT, TETRAHEDRON
 
 from convex_contact import UrdfWarning, World, WorldDynamics, WorldError
-from convex_contact.model import mesh_files
 from convex_contact.model.tree_arrays import MAX_VELOCITIES
 from convex_contact.model.urdf_document import MAX_LINKS
 from convex_contact.model.xml_document import MAX_DEPTH, MAX_ELEMENTS
 
-DATA = Path(__file__).with_name("data")
-WEDGE = (DATA / "wedge.stl").read_bytes()
+WEDGE = Path(__file__).with_name("data").joinpath("wedge.stl").read_bytes()
 #: one element per line, so that errors can be compared with their places
 ARM = """<?xml version="1.0"?>
 <robot name="arm">
@@ -345,17 +344,6 @@ def test_a_tree_that_needs_too_much_memory_is_refused(tmp_path: Path) -> None:
 
 # --- meshes ------------------------------------------------------------------------------------------------------
 
-TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
-PLY = (
-    b"ply\nformat binary_little_endian 1.0\nelement vertex 8\nproperty float x\nproperty float y\nproperty float z\n"
-    b"element face 12\nproperty list uchar int vertex_indices\nend_header\n" + np.full(10, -0.5, np.float32).tobytes()
-)
-#: a tetrahedron as text: vertices, then faces
-PLY_TEXT = (
-    "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
-    "element face 4\nproperty list uchar int vertex_indices\nend_header\n"
-    "0 0 0\n1 0 0\n0 1 0\n0 0 1\n3 0 2 1\n3 0 1 3\n3 0 3 2\n3 1 2 3\n"
-)
 #: content by name; each gives no mesh
 MESHES: dict[str, bytes] = {
     "empty.stl": b"",
@@ -404,29 +392,6 @@ def test_a_damaged_mesh_is_refused_with_its_urdf(tmp_path: Path, name: str) -> N
     assert found is not None and re.search(rf"robot\.urdf: (line 17: )?mesh: (.*{name}|points)", found), found
 
 
-@pytest.mark.parametrize("lines", ["\n", "\r\n"])
-def test_a_ply_file_that_lacks_elements_is_refused_before_it_is_read(tmp_path: Path, lines: str) -> None:
-    path = tmp_path / "tetrahedron.ply"
-    path.write_bytes(PLY_TEXT.replace("\n", lines).encode())
-    assert len(mesh_files.read_meshes([path], triangles=True)[0].triangles) == 4
-    path.write_bytes(PLY_TEXT[:-16].replace("\n", lines).encode())
-    with pytest.raises(ValueError, match=r"tetrahedron\.ply: expected 8 elements after its header, got 6 lines"):
-        mesh_files.read_meshes([path])
-    path.write_bytes(PLY.replace(b"face 12", b"face 400000") + bytes(300))
-    with pytest.raises(ValueError, match=r"tetrahedron\.ply: expected 400008 elements after its header, got 341 bytes"):
-        mesh_files.read_meshes([path])
-
-
-def test_the_first_damaged_mesh_of_several_is_named(tmp_path: Path) -> None:
-    for name in ("cut.ply", "points.obj"):
-        (tmp_path / name).write_bytes(MESHES[name])
-    (tmp_path / "good.obj").write_text(TETRAHEDRON)
-    paths = [tmp_path / name for name in ("good.obj", "cut.ply", "points.obj")]
-    with pytest.raises(ValueError, match=r"cut\.ply: expected a mesh such as STL, OBJ or DAE"):
-        mesh_files.read_meshes(paths)
-    assert len(mesh_files.read_meshes(paths[:1] * 2)) == 2
-
-
 @pytest.mark.slow
 def test_an_stl_with_changed_bytes_is_refused_or_finite(tmp_path: Path) -> None:
     rng = np.random.default_rng(11)
@@ -437,34 +402,3 @@ def test_an_stl_with_changed_bytes_is_refused_or_finite(tmp_path: Path) -> None:
         path = tmp_path / f"mesh_{i}.{'stl' if i % 2 else 'obj'}"
         path.write_bytes(bytes(damaged[: rng.integers(len(damaged) // 2, len(damaged))]))
         outcome(path)
-
-
-def test_a_reader_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "program.py"
-    program.write_text("import time\ntime.sleep(1000)\n")
-    monkeypatch.setattr(mesh_files.mesh_process, "__file__", str(program))
-    monkeypatch.setattr(mesh_files, "TIME_LIMIT", 0.5)
-    path = tmp_path / "wedge.stl"
-    path.write_bytes(WEDGE)
-    found = outcome(path)
-    assert found is not None and "expected a mesh that can be read in 0.5 s" in found
-
-
-def test_a_mesh_is_read_again_when_its_file_changes(tmp_path: Path) -> None:
-    path = tmp_path / "mesh.obj"
-    sizes = []
-    for size in (1, 2):
-        path.write_text(TETRAHEDRON.replace("v 1", f"v {size}"))
-        once, twice = (mesh_files.read_meshes([path])[0] for _ in range(2))
-        assert once is twice
-        sizes.append(once.vertices.max())
-        os.utime(path, ns=(0, 10**9 * size))  # another time, however coarse the clock of the file system
-    assert sizes == [1.0, 2.0]
-
-
-def test_a_mesh_reaches_no_other_file(tmp_path: Path) -> None:
-    """An OBJ names a FIFO as its library of materials, which would block its reader for ever."""
-    os.mkfifo(tmp_path / "library.mtl")
-    path = tmp_path / "mesh.obj"
-    path.write_text(f"mtllib library.mtl\n{TETRAHEDRON}")
-    assert outcome(path) is None
