@@ -8,14 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from machine_speed import limit
-from rclpy.context import Context
-from rclpy.node import Node
 from ros_domain import worker_domain
 from started_runs import find_child, wait_until
 
@@ -37,17 +35,6 @@ def alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-@pytest.fixture
-def observer() -> Iterator[Node]:
-    """A participant of its own, from whose view DDS removes a silent process as from that of the nodes."""
-    context = Context()
-    context.init(args=[], domain_id=worker_domain())
-    node = Node("observer", context=context)
-    yield node
-    node.destroy_node()
-    context.try_shutdown()
 
 
 def segments(pids: Iterable[int]) -> set[Path]:
@@ -184,17 +171,17 @@ def test_a_recorder_that_is_held_up_loses_nothing_in_realtime(start) -> None:
 
 
 @pytest.mark.realtime
-def test_dds_keeps_a_realtime_recorder_that_is_stopped_for_longer_than_its_usual_lease(start, observer) -> None:
-    """At 1 kHz the removal of a recorder, 20 s after its last sign of life, would hold up the device until it stops."""
+def test_dds_keeps_a_realtime_recorder_that_is_stopped_for_longer_than_its_usual_lease(start) -> None:
+    """At 1 kHz the removal of a recorder, 20 s after its last sign of life, would hold up the device until it stops.
+
+    The nodes keep no messages for a recorder that they have removed, so that its bag would lack ticks.
+    """
     run = start("mode:=realtime", f"period:={PERIOD}", "watchdog_periods:=500", "duration:=3600.0")
     wait_until(run.is_running)
-    wait_until(lambda: "recorder" in observer.get_node_names())
     recorder = find_child(run.pid, "recorder")
     os.kill(recorder, signal.SIGSTOP)
     time.sleep(26.0)  # 20 s, and the 3 s between two signs of life of a process
-    known = observer.get_node_names()
     os.kill(recorder, signal.SIGCONT)
-    assert {"recorder", "device"} <= set(known), run.text
     size = run.recorded_bytes()
     wait_until(lambda: run.recorded_bytes() > size + 150_000)
     run.process.send_signal(signal.SIGINT)
