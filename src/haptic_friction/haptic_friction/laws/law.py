@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import math
 from abc import ABC
@@ -41,6 +42,7 @@ def numbers(name: str, value: ArrayLike, shape: str | tuple[int, ...]) -> np.nda
         raise ValueError(f"{name}: expected numbers of shape {shape}, got {value!r}") from None
 
 
+@functools.cache  # asked at each assignment
 def constructor_parameters(kind: type) -> tuple[str, ...]:
     """Returns the names of the arguments of a class of this library; for a user's subclass, of the class it extends."""
     library = __name__.partition(".")[0] + "."
