@@ -39,9 +39,9 @@ def order_cliques(w: Any) -> None:
     if len(w.update_block) < updates:
         w.update_block = np.zeros(2 * updates, dtype=np.int64)
     _list_updates(b)
-    island_factor = w.island_factor
-    for i in range(islands):
-        island_factor[i] = 0
+    island_factor, island_rounded = w.island_factor, w.island_rounded
+    for i in range(islands):  # what was known of other islands
+        island_factor[i], island_rounded[i] = 0, 0.0
     w.islands, w.pattern, w.pattern_edges = islands, 1, edges
     w.orderings += 1
 
