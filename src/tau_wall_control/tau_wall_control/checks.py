@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +44,18 @@ def whole_number(name: str, value: object, unit: str) -> int:
     if not isinstance(value, (int, np.integer)) or value < 0:
         raise TauError(f"{name}: expected 0 or more {unit}, a whole number, got {one_line(value)}")
     return int(value)
+
+
+def pose_controller(value: Any) -> Any:
+    """Returns a controller that holds a contact pose, see `simulation.push.PoseController`.
+
+    Raises:
+        TauError: the value lacks what such a controller has; names it.
+    """
+    names = "period", "normal", "start", "step"
+    if not all(hasattr(value, name) for name in names):
+        raise TauError(f"controller: expected one with {', '.join(names)}, got {one_line(value)}")
+    return value
 
 
 @cache

@@ -57,7 +57,7 @@ class Approach:
 
     @property
     def is_over(self) -> bool:
-        """Whether the end has been reached."""
+        """True once the motion has ended at the second pose."""
         return self._done >= self._steps
 
     def step(self) -> ToolMotion:

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_math.passivity import ImpedancePort, PassivityRule
-from haptic_math.quantities import one_line
-from tau_wall_control.checks import instance, vector, whole_number
+from tau_wall_control.checks import instance, pose_controller, vector, whole_number
 from tau_wall_control.control.linearisation import linearise
 from tau_wall_control.device.tau_device import TauDevice
 from tau_wall_control.errors import TauError
@@ -73,9 +72,7 @@ class PassiveController:
             raise TauError(f"largest_damping: expected 0 or more [1/s], got {largest_damping}")
         delay = whole_number("delay", delay, "samples")
         self.device = instance("device", device, TauDevice, "TauDevice.default()")
-        if not all(hasattr(controller, name) for name in ("period", "normal", "start", "step")):
-            raise TauError(f"controller: expected one with period, normal, start, step, got {one_line(controller)}")
-        self.controller = controller
+        self.controller = pose_controller(controller)
         self._before: np.ndarray | None = None
         self.normal, self.period = controller.normal, controller.period
         bound = 1.0 / self.period if largest_damping is None else largest_damping

@@ -66,7 +66,7 @@ def penetration_bound(
         raise TauError(f"steps, normal: expected 2 or more and a direction, got {steps} and {direction.tolist()}")
     m, Ts = linearise(device, point), device.parameters.control.sample_time
     A, B = zero_order_hold(m.A, m.B, Ts)
-    n = np.concatenate([direction / np.linalg.norm(normal), np.zeros(3)])
+    n = np.concatenate([direction / np.linalg.norm(direction), np.zeros(3)])
     drive = B @ (m.jacobian.T @ (-force * n))
     states, inputs = 12 * steps, 6 * steps
     dynamics = sparse.kron(sparse.eye(steps), np.eye(12)) - sparse.kron(sparse.eye(steps, k=-1), A)

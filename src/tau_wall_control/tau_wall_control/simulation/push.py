@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_files.moved_modules import renamed
-from haptic_math.quantities import finite_number, one_line
-from tau_wall_control.checks import instance, vector, whole_number
+from haptic_math.quantities import finite_number
+from tau_wall_control.checks import instance, pose_controller, vector, whole_number
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device import kernels
 from tau_wall_control.device.tau_device import TauDevice
@@ -20,11 +20,8 @@ from tau_wall_control.simulation.push_loop import PushLaw, PushLoop, run_push
 
 #: pole of the velocity filter of the realistic loop [rad/s]
 VELOCITY_POLE = 2000.0
-
-
+#: expectation for forces and their noise
 _FORCE = "a finite number, not negative [N]"
-#: attributes and methods of a `PoseController`
-_OF_A_CONTROLLER = ("period", "normal", "start", "step")
 
 
 class PoseController(Protocol):
@@ -143,10 +140,9 @@ class PushSimulation:
     ) -> None:
         for name, given in (("device", device), ("plant", device if plant is None else plant)):
             instance(name, given, TauDevice, "TauDevice.default()")
-        if not isinstance(controller, WallController) and not all(hasattr(controller, a) for a in _OF_A_CONTROLLER):
-            raise TauError(f"controller: expected one with {', '.join(_OF_A_CONTROLLER)}, got {one_line(controller)}")
+        self.controller = pose_controller(controller)
         finite_number("velocity_pole", velocity_pole, above=0.0, expected="a number above 0", error=TauError)
-        self.controller, self.delay = controller, whole_number("delay", delay, "samples")
+        self.delay = whole_number("delay", delay, "samples")
         self.plant = device if plant is None else plant
         self.point = vector("point", point, (3,))
         self.normal = controller.normal
