@@ -128,12 +128,11 @@ def end(w: Any, position: np.ndarray) -> None:
             position[i, k] += w.period * w.v[6 * i + k]
 
 
-@njit(cache=True)
 def step(w: Any, position: np.ndarray, half: np.ndarray, threshold: float, stiffness: float) -> int:
-    """A whole step in compiled code, as a simulator makes it."""
+    """Makes a whole step."""
     n = len(position)
     begin(w, n, 9.81)
-    count = write_contacts(w, position, w.v, half, threshold, stiffness, 10.0, 1e-4, 1.0)
+    count = write_contacts(w, position, workspace.inputs(w).structure.v, half, threshold, stiffness, 10.0, 1e-4, 1.0)
     workspace.reserve(w, n, 6 * n, 36 * n, count, 36 * count, 0, 0)
     status = newton.solve_step(w)
     end(w, position)

@@ -16,7 +16,9 @@ from haptic_files.garbage_collection import collect_rarely
 def main() -> None:
     """Compiles the solver, unless Numba's cache has it."""
     collect_rarely()
-    address_of(newton.solve_step, new_workspace())
+    workspace = new_workspace()
+    newton.address_of_iterate(workspace)
+    address_of(newton.solve, workspace, 0)
 
 
 if __name__ == "__main__":

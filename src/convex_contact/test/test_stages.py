@@ -19,7 +19,7 @@ from convex_contact import Simulator, World, compile_ahead
 from convex_contact.collision.contact_surface import find_faces
 from convex_contact.simulation import compiled_step, dynamics
 from convex_contact.simulation.step_inputs import load_joint_rows
-from convex_contact.solver import stages
+from convex_contact.solver import newton, stages
 from convex_contact.solver.borrowed import RecordType
 from convex_contact.solver.stages import address_of, announced, one_process
 from haptic_math.native_calls import call_integer
@@ -132,13 +132,17 @@ def test_a_long_compilation_is_announced_once_and_only_to_a_person(monkeypatch: 
 
 def test_the_solver_that_is_compiled_ahead_is_that_of_simulators(monkeypatch: Any) -> None:
     compiled: list[Any] = []
-    monkeypatch.setattr(compile_ahead, "address_of", lambda *called: compiled.append(called))
+    for module in (compile_ahead, newton):
+        monkeypatch.setattr(module, "address_of", lambda *called: compiled.append(called))
     compile_ahead.main()
+    monkeypatch.undo()
     simulator = _world(hinge=True)
     simulator.step()
-    ((function, workspace),) = compiled
-    assert typeof(workspace) == typeof(simulator._workspace)
-    assert (typeof(workspace),) in [signature.args for signature in function.nopython_signatures]
+    assert [function for function, *_ in compiled] == [newton.iterate, newton.solve]
+    for function, *arguments in compiled:
+        kinds = tuple(map(typeof, arguments))
+        assert kinds in [signature.args for signature in function.nopython_signatures]
+    assert typeof(compiled[1][1]) == typeof(simulator._workspace)
 
 
 class _Pair(RecordType):

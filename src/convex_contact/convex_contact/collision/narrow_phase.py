@@ -308,7 +308,7 @@ def find_points(w: WorldRecord, c: ContactRecord, find_faces: int) -> None:
     w.counters[REQUIRED_NATIVE] = 0
     w.counters[FAILED] = 0
     count = _call_native(w)
-    n, native = 0, 0
+    n, native = np.int64(0), 0  # a constant would have the functions compiled once more, for it
     if w.counters[REQUIRED_NATIVE] > w.native_gap.shape[0] or w.counters[FAILED]:
         return
     for k in range(w.counters[PAIRS]):

@@ -77,7 +77,7 @@ class StepRecord(Record):
         prescribed: numbers of the prescribed bodies.
         workspace: of the solver.
         find_faces: address of the function that finds the faces of contact surfaces; 0: the world has none.
-        load_joint_rows, collect_contacts, load, solve_step, add_couplings, finish_couplings: addresses of a step's
+        load_joint_rows, collect_contacts, load, solve, iterate, add_couplings, finish_couplings: addresses of a step's
             large functions (`_stages`).
         stiffness_t: tangential stiffness [N/m]; 0: that of the normal direction.
         damping_t: tangential damping [N s/m].
@@ -91,7 +91,7 @@ structref.define_proxy(
     StepRecord,
     StepType,
     ["world", "first", "second", "between", "joints", "couplings", "prescribed", "workspace", "find_faces",
-     "load_joint_rows", "collect_contacts", "load", "solve_step", "add_couplings", "finish_couplings",
+     "load_joint_rows", "collect_contacts", "load", "solve", "iterate", "add_couplings", "finish_couplings",
      "stiffness_t", "damping_t", "elastoplastic", "speculative", "linear"],
 )  # fmt: skip
 
@@ -100,12 +100,12 @@ structref.define_proxy(
 def _step_record(
     world: WorldRecord, first: ContactRecord, second: ContactRecord, between: BodyRowRecord | None,
     joints: JointRowRecord | None, couplings: np.ndarray, prescribed: np.ndarray, workspace: Any, find_faces: int,
-    load_joint_rows: int, collect_contacts: int, load: int, solve_step: int, add_couplings: int,
+    load_joint_rows: int, collect_contacts: int, load: int, solve: int, iterate: int, add_couplings: int,
     finish_couplings: int, stiffness_t: float, damping_t: float, elastoplastic: bool, speculative: bool, linear: bool,
 ) -> StepRecord:  # fmt: skip
     return StepRecord(
         world, first, second, between, joints, couplings, prescribed, workspace, find_faces, load_joint_rows,
-        collect_contacts, load, solve_step, add_couplings, finish_couplings, stiffness_t, damping_t, elastoplastic,
+        collect_contacts, load, solve, iterate, add_couplings, finish_couplings, stiffness_t, damping_t, elastoplastic,
         speculative, linear,
     )  # fmt: skip
 
@@ -120,7 +120,8 @@ def _stages(
         0 if no_joints else address_of(load_joint_rows, world, between, joints, workspace, 0.0, False),
         address_of(collect_contacts, world, now, before, 0, 0.0, KEPT),
         address_of(load, world, now, workspace, 0.0, 0.0, 0),
-        address_of(newton.solve_step, workspace),
+        address_of(newton.solve, workspace, 0),
+        newton.address_of_iterate(workspace),
         address_of(add_couplings, world, couplings, 0.0) if pulled else 0,
         address_of(finish_couplings, world, couplings, 0.0) if pulled else 0,
     )
@@ -354,7 +355,7 @@ def step_world(
         if x.elastoplastic:
             _transport_elastic(w, c, old, period)
         call_integer(x.load, (w, c, s, x.stiffness_t, x.damping_t, rows))
-        status = call_integer(x.solve_step, (s,))
+        status = call_integer(x.solve, (s, x.iterate))
         if status != newton.CONVERGED:
             return status
         b = borrow(s)

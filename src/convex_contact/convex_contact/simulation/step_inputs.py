@@ -18,7 +18,7 @@ from convex_contact.simulation.joint_rows import choose_rows
 from convex_contact.simulation.torsional_friction import torsional_sizes, write_torsional_rows
 from convex_contact.solver.borrowed import borrow
 from convex_contact.solver.branches import branches_of, copy_branches, side_of
-from convex_contact.solver.workspace import TermInputs, inputs, reserve
+from convex_contact.solver.workspace import TermInputs, inputs, reserve, reserve_rows
 from haptic_math.array_assignment import assign, assign_rows
 
 _P = contact_kernels
@@ -39,7 +39,7 @@ def load_joint_rows(
         entries += more
     if first + rows == 0:
         return 0
-    reserve(s, s.n, s.dofs, 0, 0, 0, first + rows, entries)
+    reserve_rows(s, first + rows, entries)
     m = 0
     if between is not None and first:
         m = _write_body_rows(w, between, borrow(s), period)
@@ -100,7 +100,7 @@ def load(w: WorldRecord, c: ContactRecord, s: Any, stiffness_t: float, damping_t
     found = _sizes(w, c)
     torsional, more = torsional_sizes(w, c)
     if torsional == 0:
-        reserve(s, found.cliques, found.dofs, found.blocks, found.contacts, found.entries, rows, 0)
+        reserve(s, found.cliques, found.dofs, found.blocks, found.contacts, found.entries, rows, more)
     else:
         given = inputs(s).rows
         start = given.start[rows] if rows else 0
@@ -213,7 +213,7 @@ def load_rows(s: Any, rows: TermInputs) -> None:
         rows: the rows, all of them.
     """
     m = len(rows.a)
-    reserve(s, s.n, s.dofs, 0, 0, 0, m, len(rows.J))
+    reserve_rows(s, m, len(rows.J))
     if m:
         _keep(rows, inputs(s).rows, m)
 

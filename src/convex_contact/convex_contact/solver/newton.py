@@ -35,7 +35,7 @@ from numba import njit
 
 from convex_contact.problem.contact_kernels import needs_delassus_norm
 from convex_contact.solver import terms
-from convex_contact.solver.borrowed import borrow
+from convex_contact.solver.borrowed import Borrowed, borrow
 from convex_contact.solver.factorization import factorise, find_direction, solve_island
 from convex_contact.solver.island_states import (
     ACTIVE,
@@ -51,6 +51,8 @@ from convex_contact.solver.island_states import (
 from convex_contact.solver.line_search import search_lines
 from convex_contact.solver.masses import add_mass_sizes, factorise_masses, negative_mass_product
 from convex_contact.solver.ordering import match_pattern, order_cliques
+from convex_contact.solver.stages import address_of
+from haptic_math.native_calls import call_integer
 
 #: Newton steps after which contacts are softened for a better guess; typical problems need 2 to 20
 PATIENCE = 50
@@ -75,11 +77,25 @@ NEAR_ZERO = 1e-12
 REPEATED = 1e-3
 
 
-@njit(error_model="numpy", cache=True)
 def solve_step(w: Any) -> int:
+    """Solves the problem in the workspace from Python, see :func:`solve`."""
+    return int(solve(w, address_of_iterate(w)))
+
+
+def address_of_iterate(w: Any) -> int:
+    """Compiles :func:`iterate` for this type of workspace; returns its address for :func:`solve`."""
+    return address_of(iterate, Borrowed(w), 0, True, 0.0)
+
+
+@njit(error_model="numpy", cache=True)
+def solve(w: Any, iterate: int) -> int:
     """Solves the problem in the workspace; v is the guess and the solution. Returns the status.
 
     If the status is not CONVERGED, v is the last iterate. NOT_FINITE: `failed_island` is the island that failed.
+
+    Args:
+        w: workspace.
+        iterate: address of :func:`iterate`, which is called at two places and would be compiled for each again.
     """
     b = borrow(w)
     b.iterations = b.factorizations = b.failed_island = 0
@@ -97,18 +113,18 @@ def solve_step(w: Any) -> int:
             order_cliques(w)
         _sort_by_island(b)
         limit = PATIENCE if continuations == 0 else b.max_iterations
-        woken = _iterate(b, limit - (b.iterations - first), guess, NEAR)
+        woken = call_integer(iterate, (b, limit - (b.iterations - first), guess, NEAR))
         guess = False
-        if woken:
+        if woken != 0:
             continue
         if b.active > 0:
             if continuations == 2:
                 b.status = ITERATION_LIMIT
                 break
             if continuations == 0:
-                _continue_in_stiffness(b, LEVEL_RATIO, LEVEL_TOLERANCE)
+                _continue_in_stiffness(b, iterate, LEVEL_RATIO, LEVEL_TOLERANCE)
             else:
-                _continue_in_stiffness(b, FINER_LEVEL_RATIO, FINER_LEVEL_TOLERANCE)
+                _continue_in_stiffness(b, iterate, FINER_LEVEL_RATIO, FINER_LEVEL_TOLERANCE)
             continuations, first = continuations + 1, b.iterations
         elif b.status != CONVERGED or not terms.wake(b):
             break
@@ -142,8 +158,8 @@ def _sort_by_island(w: Any) -> None:
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def _iterate(w: Any, limit: int, guess: bool, near: float) -> bool:
-    """Makes Newton steps until no island is active, at most `limit`; returns whether idle contacts now take part.
+def iterate(w: Any, limit: int, guess: bool, near: float) -> int:
+    """Makes Newton steps until no island is active, at most `limit`; returns 1 if idle contacts now take part, else 0.
 
     Args:
         w: workspace.
@@ -151,20 +167,21 @@ def _iterate(w: Any, limit: int, guess: bool, near: float) -> bool:
         guess: v is no result of a step.
         near: residuals relative to the momenta below which idle contacts are checked, once; 0: they are not.
     """
-    _evaluate(w, True)
-    _check_convergence(w, True, guess)
     iteration, woken = 0, False
-    while w.active > 0 and iteration < limit and not woken:
+    while True:
+        first = iteration == 0
+        _evaluate(w, first)
+        _check_convergence(w, first, guess)
+        if not first and near > 0.0 and w.active > 0 and _is_near(w, near):
+            near, woken = 0.0, terms.wake(w)
+        if woken or w.active == 0 or iteration >= limit:
+            break
         iteration += 1
         factorise(w)
         find_direction(w)
         search_lines(w)
-        _evaluate(w, False)
-        _check_convergence(w, False, guess)
-        if near > 0.0 and w.active > 0 and _is_near(w, near):
-            near, woken = 0.0, terms.wake(w)
     w.iterations += iteration
-    return woken
+    return 1 if woken else 0
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
@@ -178,7 +195,7 @@ def _is_near(w: Any, near: float) -> bool:
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)
-def _continue_in_stiffness(w: Any, ratio: float, tolerance: float) -> None:
+def _continue_in_stiffness(w: Any, iterate: int, ratio: float, tolerance: float) -> None:
     """Solves the islands that are still active with softer contacts, at increasing levels of stiffness (continuation).
 
     A stiff contact far from its solution makes a narrow curved valley of the cost, along which Newton's steps are short
@@ -187,6 +204,7 @@ def _continue_in_stiffness(w: Any, ratio: float, tolerance: float) -> None:
 
     Args:
         w: workspace.
+        iterate: address of :func:`iterate`.
         ratio: ratio of each level to the previous one.
         tolerance: relative tolerance of each level but the last, which is the problem itself.
     """
@@ -203,9 +221,8 @@ def _continue_in_stiffness(w: Any, ratio: float, tolerance: float) -> None:
             if wanted[island] != 0:
                 w.island_factor[island] = 0
                 softened += terms.soften(w, island, level)
-        guess = softened > 0  # a constant would have Numba compile all of the iteration again, for this constant
-        if guess:
-            _iterate(w, 2 * PATIENCE, guess, 0.0)
+        if softened > 0:
+            call_integer(iterate, (w, 2 * PATIENCE, True, 0.0))
         level *= ratio
     w.relative_tolerance, w.polish = relative, polish
 
@@ -369,8 +386,9 @@ def _rounding(w: Any, island: int) -> float:
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _finish(w: Any) -> None:
     """Computes the relative residual of the whole system."""
-    if w.polish != 0:
-        _evaluate(w, True)  # the last step may have been undone
+    everything = w.polish != 0
+    if everything:
+        _evaluate(w, everything)  # the last step may have been undone
     scale, r, momentum, j, A_v_star = w.scale, w.r, w.r_momentum, w.j, w.A_v_star
     rr = pp = jj = 0.0
     for k in range(w.dofs):

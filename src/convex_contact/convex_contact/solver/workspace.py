@@ -230,6 +230,13 @@ def reserve(
         _grow(w, cliques, dofs, blocks, contacts, entries, rows, row_entries)
 
 
+@njit(cache=True)
+def reserve_rows(w: Any, rows: int, row_entries: int) -> None:
+    """Makes room for rows, of a step whose contacts are not known yet; see :func:`reserve`."""
+    none = np.int64(0)  # as a constant it would have `reserve` compiled once more
+    reserve(w, w.n, w.dofs, none, none, none, rows, row_entries)
+
+
 @njit(cache=True, error_model="numpy", _nrt=False)
 def _set_counts(
     w: Any, cliques: int, dofs: int, blocks: int, contacts: int, entries: int, rows: int, row_entries: int
