@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -72,8 +73,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not (config.option.all or config.option.markexpr or named):
         left_out = [item for item in items if any(item.get_closest_marker(tier) for tier in _TIERS)]
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
-    items.sort(key=_place)
+        unwanted = set(left_out)
+        items[:] = [item for item in items if item not in unwanted]
+    items.sort(key=lambda item: _place(item.path))
 
 
 def pytest_collection_finish() -> None:
@@ -85,9 +87,9 @@ def pytest_collection_finish() -> None:
     collect_rarely()
 
 
-def _place(item: pytest.Item) -> tuple[bool, bool, bool, float]:
-    """Key by which the tests are sorted: the longest compilation, then packages, whose tests compile what runs need."""
-    path = item.path
+@cache
+def _place(path: Path) -> tuple[bool, bool, bool, float]:
+    """Key by which the files are sorted: the longest compilation, then packages, whose tests compile what runs need."""
     seconds = _SECONDS.get(path.stem, 0.0)
     return path.stem != _COMPILES, _RUNS in path.parents, _COMPILED in path.parents, -seconds
 
@@ -125,14 +127,22 @@ def _by_decorator(item: pytest.Function) -> tuple[tuple[int, ...], ...]:
     return (*rows, *((id(value),) for value in left.values()))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def context() -> Iterator[Any]:
-    """rclpy's context for nodes inside the test process."""
+    """rclpy's context for nodes inside the test process.
+
+    A node of its own keeps the DDS participant from test to test. Fast DDS 2.14 hangs if it destroys a participant
+    while another thread tells it of what it discovers: `set_listener` waits for that thread with a deadline that
+    overflows, and never releases the mutex that the thread needs.
+    """
     import rclpy
+    from rclpy.node import Node
 
     own = rclpy.Context()
     rclpy.init(context=own)
+    keeper = Node("_tests", context=own, start_parameter_services=False, enable_rosout=False)
     yield own
+    keeper.destroy_node()
     rclpy.shutdown(context=own)
 
 

@@ -202,7 +202,8 @@ def prepare_logging(nodes: Iterable[object]) -> None:
 def limit_the_end() -> None:
     """Ends the process after `END_TIMEOUT`: SIGALRM prints the stack and terminates it.
 
-    Once in thousands of runs Fast DDS does not return from the destruction of its participant.
+    Fast DDS 2.14 does not return from the destruction of its participant if another thread is in a callback of
+    discovery then: `set_listener` waits for it with a deadline that overflows, and keeps the mutex that it needs.
     """
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     faulthandler.register(signal.SIGALRM, chain=True)  # in C, wherever the process hangs; then the default action
