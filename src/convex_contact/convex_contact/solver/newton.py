@@ -387,7 +387,7 @@ def _rounding(w: Any, island: int) -> float:
 def _finish(w: Any) -> None:
     """Computes the relative residual of the whole system."""
     everything = w.polish != 0
-    if everything:
+    if everything:  # a constant would have `_evaluate` compiled once more, for it
         _evaluate(w, everything)  # the last step may have been undone
     scale, r, momentum, j, A_v_star = w.scale, w.r, w.r_momentum, w.j, w.A_v_star
     rr = pp = jj = 0.0
