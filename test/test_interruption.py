@@ -49,9 +49,9 @@ def segments(pids: Iterable[int]) -> set[Path]:
         with contextlib.suppress(OSError):  # a process that has just ended
             for descriptor in Path(f"/proc/{pid}/fd").iterdir():
                 path = descriptor.readlink()
-                if path.parent == FOLDER and path.name.endswith("_el") and "_port" not in path.name:
-                    if "FLOCK" in Path(f"/proc/{pid}/fdinfo/{descriptor.name}").read_text():
-                        found.add(path.with_name(path.name.removesuffix("_el")))
+                locked = "FLOCK" in Path(f"/proc/{pid}/fdinfo/{descriptor.name}").read_text()
+                if locked and path.parent == FOLDER and "_port" not in path.name:
+                    found.add(path.with_name(path.name.removesuffix("_el")))
     return found
 
 
