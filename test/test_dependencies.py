@@ -36,7 +36,6 @@ MODULES = {
     "casadi": Source("casadi-pip", "casadi"),
     "coal": Source("coal", "coal"),
     "coacd": Source("", "coacd"),
-    "control": Source("python-control-pip", "control"),
     "distributed": Source("", "distributed"),
     "imageio": Source("python3-imageio", "imageio"),
     "jinja2": Source("python3-jinja2", "jinja2"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import control
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -107,6 +108,17 @@ def test_riccati_residual_and_optimality(model: Any) -> None:
     assert best == pytest.approx(x0 @ P @ x0, rel=1e-6)
     change = np.random.default_rng(2).normal(size=K.shape) * np.abs(K) * 0.03
     assert cost(K + change) > best < cost(K - change)
+
+
+def test_sampling_and_gains_are_those_of_python_control(model: Any) -> None:
+    A, B = zero_order_hold(model.A, model.B, 1e-3)
+    C, R, noise, unit = np.eye(6, 12), np.eye(6), np.diag([1e-4] * 6 + [1e-2] * 6), 1e-10
+    sampled = control.ss(model.A, model.B, np.eye(12), np.zeros((12, 6))).sample(1e-3, method="zoh")
+    K, P, _ = control.dlqr(A, B, np.eye(12), R, method="scipy")
+    _, covariance, _ = control.dlqe(A, np.eye(12), C, noise / unit, R, method="scipy")
+    ours = (A, B, *lqr(A, B, np.eye(12), R), kalman(A, C, noise, unit * R)[1])
+    for one, other in zip(ours, (sampled.A, sampled.B, K, P, unit * covariance), strict=True):
+        assert_allclose(one, other, atol=1e-12 * np.abs(other).max())
 
 
 def test_known_delay_is_a_predictor(model: Any) -> None:

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from tau_wall_control.checks import instance
@@ -57,19 +58,14 @@ def lqr(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> tuple[np.
         >>> bool(abs(np.linalg.eigvals(A - B @ gain)).max() < 1.0)  # stable
         True
     """
-    import control  # takes a second, which is not needed to use a design
-
-    K, P, _ = control.dlqr(A, B, Q, R, method="scipy")
-    return np.asarray(K), np.asarray(P)
+    P = scipy.linalg.solve_discrete_are(A, B, Q, R)
+    return scipy.linalg.solve(B.T @ P @ B + R, B.T @ P @ A), P
 
 
 def kalman(A: np.ndarray, C: np.ndarray, noise: np.ndarray, measurement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the gain L of the stationary Kalman filter x^ = x^- + L (y - C x^-), and the covariance of x^-."""
-    import control
-
     unit = np.trace(measurement) / len(measurement)  # of all covariances: the solver fails on numbers as small as 1e-12
-    _, P, _ = control.dlqe(A, np.eye(len(A)), C, noise / unit, measurement / unit, method="scipy")
-    P = unit * np.asarray(P)
+    P = unit * scipy.linalg.solve_discrete_are(A.T, C.T, noise / unit, measurement / unit)
     return np.linalg.solve(C @ P @ C.T + measurement, C @ P).T, P
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from tau_wall_control.checks import instance
@@ -117,10 +118,9 @@ def linearise(device: TauDevice, position: ArrayLike, rotation: ArrayLike | None
 
 def zero_order_hold(A: np.ndarray, B: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
     """Returns A and B of the sampled system whose input is held over a period [s]."""
-    import control  # takes a second, see `design`
-
-    system = control.ss(A, B, np.eye(len(A)), np.zeros(B.shape)).sample(period, method="zoh")
-    return np.asarray(system.A), np.asarray(system.B)
+    n, m = B.shape
+    held = scipy.linalg.expm(period * np.block([[A, B], [np.zeros((m, n + m))]]))  # of [x; u], u' = 0
+    return held[:n, :n], held[:n, n:]
 
 
 def spectral_radius(A: np.ndarray) -> float:

@@ -13,9 +13,8 @@ so no controller for this device reaches less than p in that model.
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import sparse
-from scipy.optimize import linprog
 
 from haptic_math.quantities import finite_number
 from tau_wall_control.checks import vector, whole_number
@@ -69,6 +68,7 @@ def penetration_bound(
     n = np.concatenate([direction / np.linalg.norm(direction), np.zeros(3)])
     drive = B @ (m.jacobian.T @ (-force * n))
     states, inputs = 12 * steps, 6 * steps
+    sparse = scipy.sparse  # loaded where it is needed, since few who import this package need it
     dynamics = sparse.kron(sparse.eye(steps), np.eye(12)) - sparse.kron(sparse.eye(steps, k=-1), A)
     equal = sparse.hstack([dynamics, sparse.kron(sparse.eye(steps), -B), sparse.csr_matrix((states, 1))])
     depth = sparse.kron(sparse.eye(steps), np.concatenate([-(n @ m.jacobian), np.zeros(6)])[None])
@@ -82,7 +82,7 @@ def penetration_bound(
         bounds += [(0.0, 0.0) if k <= delay else (-peak - t, peak - t) for t in m.torque]
     cost = np.zeros(states + inputs + 1)
     cost[-1] = 1.0
-    solution = linprog(
+    solution = scipy.optimize.linprog(
         cost,
         A_ub=above.tocsr(),
         b_ub=np.zeros(steps),
