@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from convex_contact import ConvergenceError, Material, Simulator, World
+from convex_contact import ConvergenceError, JointFriction, Material, Simulator, World
 from convex_contact.simulation import compiled_step
+from convex_contact.simulation import simulator as simulator_module
 from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM
 from convex_contact.simulation.joint_rows import JointRows
 from convex_contact.simulation.world_arrays import pair_arrays
@@ -242,8 +244,8 @@ def test_couplings_that_are_replaced_pull_from_the_next_step_on() -> None:
     assert sim.state("ball").velocity[0] == pytest.approx(rate / (1.0 + PERIOD * 50.0), rel=1e-12)
 
 
-def test_a_step_goes_through_python_as_long_as_a_function_is_given(tmp_path: Path) -> None:
-    """Functions of time that give the numbers of before change nothing, whether of a motor or of a drive."""
+def test_functions_that_give_the_numbers_of_before_change_nothing(tmp_path: Path) -> None:
+    """Of a motor or of a drive, given and taken away between steps."""
 
     def change(simulator: Simulator, step: int) -> None:
         motor, tree = simulator.joint_laws[0], simulator.world.trees[0]
@@ -258,3 +260,67 @@ def test_a_step_goes_through_python_as_long_as_a_function_is_given(tmp_path: Pat
         return Simulator(walker(tmp_path), period=PERIOD)
 
     np.testing.assert_array_equal(motion(make(), 50, change), motion(make(), 50))
+
+
+def timed_walker(folder: Path) -> World:
+    """Returns a walker with functions of time and laws that Python evaluates, beside a pendulum and a moving box."""
+    world = walker(folder, balls=2)
+    world.add_box("pusher", size=(0.1,) * 3, position=(0.4, 0.0, 0.3), motion=lambda t: [-0.5 * t, 0, 0, 0, 0.3, 0])
+    world.add_sphere("bob", mass=0.2, radius=0.05, position=(0.9, 0.0, 0.5))
+    world.add_joint("pivot", "hinge", None, "bob", point=(0.9, 0.0, 0.8), axis=(0.0, 1.0, 0.0))
+    world.actuate_joint(None, "pivot", proportional_gain=4.0, target_position=lambda t: 2.0 * t)
+    world.joint_laws[0].target_position = lambda t: -0.4 + t
+    world.joint_laws[0].effort_limit = lambda t: 20.0 if t < 0.1 else 5.0
+    world.joint_laws.pop()  # the motor of the right knee
+    world.move_joint("walker", "knee_right", lambda t: 0.1 * t)
+    world.joint_laws.append(JointFriction(0, "hip_right", friction=0.5))
+    world.trees[0].drive = lambda t: np.r_[np.zeros(6), 3.0 * np.sin(20.0 * t), np.zeros(3)]
+    return world
+
+
+def test_python_writes_the_numbers_of_functions_before_the_one_call(
+    tmp_path: Path, both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interpreted: list[bool] = []
+    original = simulator_module.make_interpreted_step
+    monkeypatch.setattr(
+        simulator_module,
+        "make_interpreted_step",
+        lambda sim: (interpreted.append(bool(sim.constraints)), original(sim)),
+    )
+    whole, parts = both(lambda: Simulator(timed_walker(tmp_path), period=PERIOD))
+    np.testing.assert_array_equal(whole, parts)
+    assert interpreted == [True] * 100
+    plain = motion(Simulator(walker(tmp_path, balls=2), period=PERIOD), 100)
+    assert np.abs(whole[-1, :11] - plain[-1, :11]).max() > 1e-2  # they act
+    many = Simulator(timed_walker(tmp_path), period=PERIOD)
+    many.step(100)
+    np.testing.assert_array_equal(many.dynamics.arrays.q, whole[-1, : len(many.dynamics.arrays.q)])
+
+
+def test_a_drive_that_is_taken_away_no_longer_acts(tmp_path: Path) -> None:
+    forces = np.r_[np.zeros(6), 3.0, np.zeros(3)]
+
+    def drive(simulator: Simulator, step: int) -> None:
+        simulator.world.trees[0].drive = (lambda time: forces) if step < 10 else None
+
+    def push(simulator: Simulator, step: int) -> None:
+        simulator.set_effort(0, forces if step < 10 else 0.0 * forces)
+
+    driven, pushed = (motion(Simulator(walker(tmp_path), period=PERIOD), 30, each) for each in (drive, push))
+    np.testing.assert_array_equal(driven, pushed)
+    assert (driven != motion(Simulator(walker(tmp_path), period=PERIOD), 30)).any()
+
+
+def test_a_function_with_an_impossible_value_leaves_the_state(tmp_path: Path) -> None:
+    simulator = Simulator(walker(tmp_path), period=PERIOD)
+    simulator.joint_laws[0].target_position = lambda time: 0.1 if time < 5.5 * PERIOD else math.nan
+    with pytest.raises(ValueError, match="target_position: expected a finite number, got nan"):
+        simulator.step(10)
+    assert simulator.time == pytest.approx(6 * PERIOD)
+    simulator.joint_laws[0].target_position = 0.1
+    simulator.step(4)
+    expected = Simulator(walker(tmp_path), period=PERIOD)
+    expected.joint_laws[0].target_position = 0.1
+    expected.step(10)
+    np.testing.assert_array_equal(simulator.dynamics.arrays.q, expected.dynamics.arrays.q)

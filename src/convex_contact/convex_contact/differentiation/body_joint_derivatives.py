@@ -134,7 +134,8 @@ def differentiate_body_rows(rows: BodyRows, numbers: np.ndarray, motion: RowMoti
     gear = x.item[x.source[:m, 0], 0] == GEAR
     found = []
     if not gear.all():
-        found.append(_joint_rows(x, rows.motors(motion.time), np.flatnonzero(~gear), numbers, motion))
+        rows.evaluate(motion.time)
+        found.append(_joint_rows(x, x.motor, np.flatnonzero(~gear), numbers, motion))
     if gear.any():
         found.append(_gear_rows(x, np.flatnonzero(gear), numbers, motion.period))
     return [_blocks(each, motion) for each in found]

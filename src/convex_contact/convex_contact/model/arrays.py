@@ -179,7 +179,7 @@ CONTACT_TABLE = (
 #: arrays of the rows of joint laws and limits: nr rows with ne entries, of which no may be left out of a step,
 #: nm motors, ns sides of their velocity limits, nl limits of positions, which are the last rows
 JOINT_ROW_TABLE = (
-    Field("motor", "(nm, 8)", "", "coordinate, kp, kd, q_d, v_d, u_0, effort and velocity limit; NaN: a function"),
+    Field("motor", "(nm, 8)", "", "coordinate, kp, kd, q_d, v_d, u_0, effort and velocity limit"),
     Field("motor_row", "(nm,)", "-", "row of a motor's controller"),
     Field("speed", "(ns, 3)", "-", "row, motor and sign of one side of a velocity limit"),
     Field("bound", "(nl, 3)", "-, -, m or rad", "coordinate, sign of the row and value of a limit of position"),
@@ -215,7 +215,7 @@ BODY_ROW_TABLE = (
         "motor",
         "(nm, 14)",
         "",
-        "kp, kd, q_d, v_d, u_0, effort and velocity limit; NaN: a function; of a ball q_d (4), v_d (3), u_0 (3)",
+        "kp, kd, q_d, v_d, u_0, effort and velocity limit; of a ball q_d (4), v_d (3), u_0 (3)",
     ),
     Field("frame", "(nj, 9)", "-", "axes e in the world, like `axes`; this array and the next three are of the step"),
     Field("displacement", "(nj, 3)", "m", "from the point of a to that of b, world"),

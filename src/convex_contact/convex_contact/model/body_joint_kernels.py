@@ -46,20 +46,19 @@ BALL_TARGET, BALL_VELOCITY, BALL_FEEDFORWARD, BALL_EFFORT_LIMIT, BALL_VELOCITY_L
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def write_body_rows(w: WorldRecord, rows: BodyRowRecord, motors: np.ndarray, period: float, out: TermInputs) -> int:
+def write_body_rows(w: WorldRecord, rows: BodyRowRecord, period: float, out: TermInputs) -> int:
     """Writes the rows of a step, item by item, and their number and the status to `count`.
 
     Args:
         w: the world, prepared; trees without kernels have their Jacobians.
-        rows: joints, gears and motors.
-        motors: like `rows.motor`, without functions of time.
+        rows: joints, gears and motors; the values of functions of time are in `motor`.
         period: dt [s].
         out: output, the rows from number 0 on; with `room` for all of them.
 
     Returns:
         Number of rows.
     """
-    count, item = rows.count, rows.item
+    count, item, motors = rows.count, rows.item, rows.motor
     count[STATUS] = DONE
     for j in range(len(rows.body)):
         place_joint(w, rows, j)

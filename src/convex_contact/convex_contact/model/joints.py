@@ -216,7 +216,7 @@ class JointActuator:
 
         Args:
             number: number of the motor in its simulator.
-            numbers: output, and kept up to date: the values; NaN for functions of time.
+            numbers: output, and kept up to date: the values; of functions of time those of the last step, first NaN.
             timed: output, and kept up to date: the functions of time, by the motor's number and the attribute's name.
             limitable: a velocity limit may be set later where there is none now.
         """

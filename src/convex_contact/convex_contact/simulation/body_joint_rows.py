@@ -62,9 +62,9 @@ class BodyRows:
         )  # fmt: skip
 
     @property
-    def by_python(self) -> tuple[Collection[Any], Collection[Any]]:
-        """Controllers that make rows by Python, and motors' numbers that are functions of time; the same objects."""
-        return self.others, self._timed
+    def evaluated(self) -> Collection[Any]:
+        """Motors' numbers that are functions of time, for :meth:`evaluate`; the same object."""
+        return self._timed
 
     @property
     def count(self) -> int:
@@ -79,6 +79,16 @@ class BodyRows:
         """Restores what :meth:`copies` returned."""
         self.arrays.count[:] = copies
 
+    def evaluate(self, time: float) -> None:
+        """Writes the values of motors' functions of time in a step that starts at a time [s].
+
+        Raises:
+            ValueError: a function of time gave impossible numbers.
+        """
+        for number, name in self._timed:
+            law = self._motors[number].law
+            self.arrays.motor[number, law.PLACES[name]] = law.at(name, time)
+
     def flat(self, d: WorldDynamics) -> TermInputs:
         """Returns the rows of the coming step for `step_inputs.load_rows`, after `WorldDynamics.prepare`.
 
@@ -88,26 +98,13 @@ class BodyRows:
         """
         if not len(self.arrays.item):
             return NO_ROWS
+        self.evaluate(d.time)
         chosen = self._chosen
-        m = write_body_rows(d.arrays.record, self.record, self.motors(d.time), d.period, chosen)
+        m = write_body_rows(d.arrays.record, self.record, d.period, chosen)
         if self.arrays.count[STATUS]:
             raise self.error()
         return TermInputs(chosen.a[:m], chosen.b[:m], chosen.start[: m + 1], chosen.J[: chosen.start[m]],
                           chosen.parameters[:m])  # fmt: skip
-
-    def motors(self, time: float) -> np.ndarray:
-        """Returns the numbers of the motors (nm, 14) at a time [s], `motor` of the arrays without functions of time.
-
-        Raises:
-            ValueError: a function of time gave impossible numbers.
-        """
-        if not self._timed:
-            return self.arrays.motor
-        motors = self.arrays.motor.copy()
-        for number, name in self._timed:
-            law = self._motors[number].law
-            motors[number, law.PLACES[name]] = law.at(name, time)
-        return motors
 
     def error(self) -> ValueError:
         """Returns the error of rows that could not be made."""

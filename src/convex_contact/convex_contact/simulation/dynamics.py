@@ -53,6 +53,7 @@ from convex_contact.simulation.contact_query import OWN_SPEED as OWN_SPEED
 from convex_contact.simulation.contact_query import body_speeds as body_speeds
 from convex_contact.simulation.contact_query import find_contacts as find_contacts
 from convex_contact.simulation.contact_query import predict_margins as predict_margins
+from convex_contact.simulation.functions_of_time import FunctionsOfTime
 from convex_contact.simulation.joint_limits import JointLimits, position_limits
 from convex_contact.simulation.prescribed_bodies import move_prescribed
 from convex_contact.simulation.state_access import StateAccess
@@ -103,6 +104,7 @@ class WorldDynamics(StateAccess):
         contacts, previous: contacts of the last :meth:`collect`, and of the step before.
         prescribed: numbers of the prescribed bodies.
         time: [s].
+        functions: drives of trees and motions of prescribed bodies.
 
     Raises:
         NativeLibraryError: the compiled library is missing, and a pair of shapes needs it.
@@ -138,6 +140,7 @@ class WorldDynamics(StateAccess):
         self._articulated = [t for t, kind in enumerate(self.arrays.tree_kind) if kind == bodies.ARTICULATED]
         self._kernels = any(self._trees[t].has_kernels for t in self._articulated)
         self._others = [t for t in self._articulated if not self._trees[t].has_kernels]
+        self.functions = FunctionsOfTime(self)
         self.prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
         law, surfaces = self.arrays.law, self.arrays.class_friction[:, 3:]
         coefficient = max(law[:, :, LAW_REST].max(initial=0.0), surfaces.max(initial=0.0) if self.has_grooves else 0.0)
@@ -154,13 +157,7 @@ class WorldDynamics(StateAccess):
 
     @property
     def compiled(self) -> bool:
-        """Compiled code alone prepares and moves the world: no function drives a tree or prescribes a motion."""
-        for tree in self.world.trees:
-            if tree.drive is not None:
-                return False
-        for number in self.prescribed:
-            if self.world.bodies[number].motion is not None:
-                return False
+        """Compiled code alone prepares and moves the world, after `functions` are evaluated."""
         return not self._others
 
     @property
@@ -274,17 +271,10 @@ class WorldDynamics(StateAccess):
     # --- one step ----------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Computes A, v*, poses and twists at (q, v). A prescribed body's motion is taken at the end of the step."""
+        """Computes A, v*, poses and twists at (q, v), with the functions of time."""
         a = self.arrays
-        for number in self.prescribed:
-            motion = self.world.bodies[number].motion
-            if motion is not None:
-                a.body_twist[number] = motion(self.time + self.period)
+        self.functions.evaluate()
         bodies.prepare_free_bodies(a.record, self.period)
-        for tree in self._articulated:
-            drive = self.world.trees[tree].drive
-            if drive is not None:
-                a.drive_effort[a.tree_v[tree] : a.tree_v[tree + 1]] = drive(self.time)
         if self._kernels:
             tree_kernels.prepare_trees(a.record, self.period)
             tree_kernels.write_jacobians(a.record)

@@ -130,8 +130,8 @@ class JointRows:
         return self.arrays.idle[: int(self.arrays.idle_count[0])]
 
     @property
-    def by_python(self) -> tuple[Collection[Any], Collection[Any]]:
-        """Laws that are no motors, and motors' numbers that are functions of time; :func:`choose_rows` does the rest.
+    def evaluated(self) -> tuple[Collection[Any], Collection[Any]]:
+        """Laws that are no motors, and motors' numbers that are functions of time, for :meth:`evaluate`.
 
         The collections stay the same objects.
         """
@@ -149,6 +149,19 @@ class JointRows:
     def _changing(self) -> tuple[np.ndarray, ...]:
         return self.arrays.parameters, self.arrays.idle, self.arrays.idle_count
 
+    def evaluate(self, d: WorldDynamics) -> None:
+        """Writes the numbers in the coming step of laws that are no motors, and of motors' functions of time.
+
+        Raises:
+            ValueError: a function of time gave an impossible number.
+        """
+        a, time = self.arrays, d.time
+        for row, law, places in self._others:
+            a.parameters[row] = law.numbers([d.arrays.q[i] for i in places], time, d.period)
+        for number, name in self._timed:
+            motor = self._motors[number][1]
+            a.motor[number, 1:][motor.PLACES[name]] = motor.at(name, time)
+
     def flat(self, d: WorldDynamics, *, everything: bool = False) -> TermInputs:
         """Returns the rows of the coming step for `step_inputs.load_rows`, after `WorldDynamics.prepare`.
 
@@ -156,15 +169,9 @@ class JointRows:
             d: the world in motion.
             everything: include all limits of position and speed.
         """
-        a, chosen, time = self.arrays, self._chosen, d.time
-        for row, law, places in self._others:
-            a.parameters[row] = law.numbers([d.arrays.q[i] for i in places], time, d.period)
-        motors = a.motor
-        if self._timed:
-            motors = motors.copy()
-            for entry, (_, motor, _) in zip(motors, self._motors, strict=True):
-                entry[3:7] = [motor.at(name, time) for name in motor.TIMED]
-        m = choose_rows(d.arrays.record, self.record, motors, d.period, everything, chosen, 0)
+        self.evaluate(d)
+        chosen = self._chosen
+        m = choose_rows(d.arrays.record, self.record, d.period, everything, chosen, 0)
         n = chosen.start[m]
         return TermInputs(chosen.a[:m], chosen.b[:m], chosen.start[: m + 1], chosen.J[:n], chosen.parameters[:m])
 
@@ -183,18 +190,16 @@ class JointRows:
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def choose_rows(
-    w: WorldRecord, rows: JointRowRecord, motors: np.ndarray, period: float, everything: bool, chosen: TermInputs,
-    m: int,
+    w: WorldRecord, rows: JointRowRecord, period: float, everything: bool, chosen: TermInputs, m: int
 ) -> int:  # fmt: skip
     """Writes the rows of laws and of the limits that may act in a step; the other limits go to `idle`.
 
     A limit acts if its row's velocity s is below the row's target: v^ = -g/(2 dt) of the gap g to a bound, or the
-    limit of the speed. The numbers of laws that are not motors are already in `rows`.
+    limit of the speed. Numbers of laws that are not motors, and values of functions of time, are already in `rows`.
 
     Args:
         w: the world, prepared.
         rows: all rows of joints.
-        motors: like `rows.motor`, without functions of time.
         period: dt [s].
         everything: include all limits of position and speed.
         chosen: output, the rows from number m on; with room for all of them.
@@ -206,7 +211,7 @@ def choose_rows(
     a, b, start, J, parameters, optional, idle = (
         rows.tree, rows.second_tree, rows.start, rows.J, rows.parameters, rows.optional, rows.idle
     )  # fmt: skip
-    write_joint_numbers(w.q, period, motors, rows.motor_row, rows.speed, rows.bound, parameters)
+    write_joint_numbers(w.q, period, rows.motor, rows.motor_row, rows.speed, rows.bound, parameters)
     v, v_star = w.v, w.v_star
     numbers, entries, ends = chosen.parameters, chosen.J, chosen.start
     if m == 0:

@@ -34,19 +34,19 @@ from convex_contact.simulation.body_joint_rows import BodyRows
 from convex_contact.simulation.body_placement import set_body_state
 from convex_contact.simulation.body_table import BodyTable
 from convex_contact.simulation.compiled_step import StepRecords
-from convex_contact.simulation.constraint_rows import NO_ROWS, flat_rows, joined_rows
 from convex_contact.simulation.coupling import Coupling, CouplingTable
 from convex_contact.simulation.dynamics import BodyState, WorldDynamics
+from convex_contact.simulation.interpreted_step import make_interpreted_step
 from convex_contact.simulation.joint import Joint, joint_places
 from convex_contact.simulation.joint_rows import JointRows
 from convex_contact.simulation.last_step import LastStep
+from convex_contact.simulation.python_numbers import PythonNumbers
 from convex_contact.simulation.reports import ContactReport as ContactReport
 from convex_contact.simulation.reports import StepStatistics as StepStatistics
 from convex_contact.simulation.simulator_state import SimulatorState
 from convex_contact.simulation.step_control import FIRST, StepControl
-from convex_contact.simulation.step_inputs import load_rows
 from convex_contact.solver.options import SolverOptions
-from convex_contact.solver.workspace import TermInputs, configure, forget, inputs, new_workspace
+from convex_contact.solver.workspace import configure, forget, inputs, new_workspace
 
 #: fraction of the end time below which a remaining duration counts as 0
 ROUNDING = 1e-13
@@ -375,8 +375,12 @@ class Simulator(LastStep):
 
     @property
     def is_whole(self) -> bool:
-        """Compiled code alone makes the coming step: Python has no work in it."""
-        by_python = self.constraints or self._own or any(self._by_python)
+        """Compiled code alone makes the coming steps: Python has no work in them."""
+        return self._is_compiled() and not self._numbers.given
+
+    def _is_compiled(self) -> bool:
+        """Returns whether one compiled call makes the coming step, after Python has written its numbers."""
+        by_python = self.constraints or self._own or self._body_rows.others
         return not by_python and self.dynamics.compiled and self._coupling_table().compiled
 
     def make_step(self) -> None:
@@ -384,35 +388,25 @@ class Simulator(LastStep):
         self._make_steps(1)
 
     def _make_steps(self, count: int) -> None:
-        if self.is_whole:
-            self._advance(count)
-            return
-        for _ in range(count):
-            self._make_interpreted_step()
+        while count > 0:
+            if not self._is_compiled():
+                make_interpreted_step(self)
+            elif self._numbers.given:
+                self._numbers.write()
+                self._advance(1)
+            else:
+                self._advance(count)
+                return
+            count -= 1
 
     def _advance(self, count: int, run: Callable[..., int] | None = None) -> None:
-        """Makes whole steps, see :meth:`StepRecords.advance`, after :attr:`is_whole` found the table of couplings."""
+        """Makes compiled steps, see :meth:`StepRecords.advance`, after :meth:`_is_compiled` found the couplings."""
         d, before = self.dynamics, self.dynamics.time
         between, joints, workspace = self._body_rows, self._joint_rows.record, self._workspace
         try:
             self._records.advance(between, joints, self._table, workspace, self.approximation, count, run)
         finally:
             self._solved = self._solved or d.time != before
-
-    def _make_interpreted_step(self) -> None:
-        """Makes a step with Python's work before and after the compiled call."""
-        d = self.dynamics
-        pulling = (*self.springs, *self.couplings)
-        d.prepare()
-        for coupling in pulling:
-            coupling.add(self.period)
-        own = joined_rows(self._body_rows.flat(d), self._own_rows())
-        parts = self._body_rows, self._joint_rows.record, self._coupling_table(), self._workspace, self.approximation
-        self._records.make_step(*parts, lambda everything: self._load(own, everything))
-        d.move_others()
-        for coupling in pulling:
-            coupling.finish(self.period)
-        self._solved = True
 
     def _coupling_table(self) -> CouplingTable:
         """Returns the table of springs and couplings, which is made again when they are others."""
@@ -428,23 +422,4 @@ class Simulator(LastStep):
             self.dynamics.prepare()  # controllers may read poses
         self._controllers = [controller.start(self.dynamics) for controller in self.world.controllers]
         self._body_rows = BodyRows(self.dynamics, self._controllers)
-        self._by_python = (*self._joint_rows.by_python, *self._body_rows.by_python)
-
-    def _own_rows(self) -> TermInputs:
-        """Returns the rows in the coming step that controllers and constraints make by Python.
-
-        Raises:
-            ValueError: a row couples more than two trees.
-        """
-        self._own = [make(self.dynamics) for make in (*self._body_rows.others, *self.constraints)]
-        rows = flat_rows(self.dynamics, self._own)
-        self._own_count = len(rows.a)
-        return rows
-
-    def _load(self, own: TermInputs, everything: bool) -> int:
-        """Loads the rows of a step, with all joint limits or with those that may act; returns their number."""
-        rows = self._joint_rows.flat(self.dynamics, everything=everything) if len(self._joint_rows) else NO_ROWS
-        rows = joined_rows(own, rows)
-        if len(rows.a):
-            load_rows(self._workspace, rows)
-        return len(rows.a)
+        self._numbers = PythonNumbers(self.dynamics, self._body_rows, self._joint_rows)

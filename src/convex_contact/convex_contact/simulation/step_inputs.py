@@ -63,14 +63,14 @@ def _body_row_sizes(between: BodyRowRecord) -> tuple[int, int]:
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _write_body_rows(w: WorldRecord, between: BodyRowRecord, s: Any, period: float) -> int:
     out = TermInputs(s.row_a, s.row_b, s.row_J_start, s.row_J, s.row_parameters)
-    m = write_body_rows(w, between, between.motor, period, out)
+    m = write_body_rows(w, between, period, out)
     return m if between.count[STATUS] == DONE else -1
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def _choose_rows(w: WorldRecord, joints: JointRowRecord, s: Any, period: float, everything: bool, first: int) -> int:
     chosen = TermInputs(s.row_a, s.row_b, s.row_J_start, s.row_J, s.row_parameters)
-    return choose_rows(w, joints, joints.motor, period, everything, chosen, first)
+    return choose_rows(w, joints, period, everything, chosen, first)
 
 
 class _Sizes(NamedTuple):
