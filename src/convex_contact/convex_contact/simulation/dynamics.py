@@ -105,6 +105,7 @@ class WorldDynamics(StateAccess):
         prescribed: numbers of the prescribed bodies.
         time: [s].
         functions: drives of trees and motions of prescribed bodies.
+        compiled: compiled code alone prepares and moves the world, after `functions` are evaluated.
 
     Raises:
         NativeLibraryError: the compiled library is missing, and a pair of shapes needs it.
@@ -140,6 +141,7 @@ class WorldDynamics(StateAccess):
         self._articulated = [t for t, kind in enumerate(self.arrays.tree_kind) if kind == bodies.ARTICULATED]
         self._kernels = any(self._trees[t].has_kernels for t in self._articulated)
         self._others = [t for t in self._articulated if not self._trees[t].has_kernels]
+        self.compiled = not self._others
         self.functions = FunctionsOfTime(self)
         self.prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
         law, surfaces = self.arrays.law, self.arrays.class_friction[:, 3:]
@@ -154,11 +156,6 @@ class WorldDynamics(StateAccess):
         self.reset()
 
     # --- state -----------------------------------------------------------------------------------------------
-
-    @property
-    def compiled(self) -> bool:
-        """Compiled code alone prepares and moves the world, after `functions` are evaluated."""
-        return not self._others
 
     @property
     def nv(self) -> int:

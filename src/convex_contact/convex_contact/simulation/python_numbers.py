@@ -18,12 +18,12 @@ class PythonNumbers:
 
     def __init__(self, d: WorldDynamics, between: BodyRows, joints: JointRows) -> None:
         self._d, self._between, self._joints = d, between, joints
-        self._evaluated = (between.evaluated, *joints.evaluated)
+        self._timed, (self._laws, self._timed_of_trees) = between.evaluated, joints.evaluated
 
     @property
     def given(self) -> bool:
         """There are such numbers in the coming step."""
-        return any(self._evaluated) or bool(self._d.functions)
+        return bool(self._timed or self._laws or self._timed_of_trees or self._d.functions)
 
     def write(self) -> None:
         """Writes the numbers of the coming step.
