@@ -284,10 +284,14 @@ def main() -> int:
     rclpy.init(context=context)
     examination = Examination(context)
     try:
-        found = examination.run()
+        return _show_all(console, examination.run())  # before the end, in which the middleware may hang
     finally:
         examination.close()
         context.try_shutdown()
+
+
+def _show_all(console: Console, found: list[tuple[LiveExperiment, list[NodeReport], list[str]]]) -> int:
+    """Prints what was found; returns the exit code."""
     if not found:
         hint = "./haptics run EXPERIMENT starts one; what is in another ROS_DOMAIN_ID, or hangs, is not seen"
         print(f"error: no experiment is running\n  hint: {hint}", file=sys.stderr)
