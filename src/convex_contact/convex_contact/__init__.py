@@ -28,7 +28,7 @@ from convex_contact.model.motors import BallActuator, PlanarActuator
 from convex_contact.model.native import NativeLibraryError
 from convex_contact.model.pressure_fields import Hydroelastic, PressureField, RigidSurface
 from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, MassProperties, Shape, Sphere
-from convex_contact.model.tendons import TendonActuator, TendonCoupler, TendonLimit
+from convex_contact.model.tendons import TendonActuator, TendonCoupler, TendonEquality, TendonLimit
 from convex_contact.model.urdf import UrdfWarning
 from convex_contact.model.weld import Weld
 from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, World, WorldError
@@ -131,6 +131,7 @@ __all__ = [
     "StepStatistics",
     "TendonActuator",
     "TendonCoupler",
+    "TendonEquality",
     "TendonLimit",
     "TetrahedralMesh",
     "Trajectory",

@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from convex_contact import ConvergenceError, JointFriction, Material, Simulator, World
+from convex_contact import (
+    ConvergenceError,
+    JointCoupler,
+    JointFriction,
+    Material,
+    Simulator,
+    TendonActuator,
+    TendonEquality,
+    TendonLimit,
+    World,
+)
+from convex_contact.model.joints import SpeedLimit
 from convex_contact.simulation import compiled_step
 from convex_contact.simulation import simulator as simulator_module
 from convex_contact.simulation.compiled_step import LIMIT_REACHED, NO_ROOM
@@ -260,6 +271,54 @@ def test_functions_that_give_the_numbers_of_before_change_nothing(tmp_path: Path
         return Simulator(walker(tmp_path), period=PERIOD)
 
     np.testing.assert_array_equal(motion(make(), 50, change), motion(make(), 50))
+
+
+def lawful_walker(folder: Path) -> World:
+    """Returns a walker with joint laws of all kinds whose numbers compiled code makes, but for those of motors."""
+    world = walker(folder, motors=False)
+    hips, left = (("hip_left", 1.0), ("hip_right", -0.5)), (("hip_left", 0.3), ("knee_left", 1.0))
+    world.joint_laws += [
+        JointFriction(0, "hip_right", friction=0.5),
+        JointCoupler(0, "knee_right", "hip_right", ratio=-0.7, offset=0.1),
+        TendonActuator(0, "servo", left, gain=(40.0, 0.0, 0.0), bias=(1.0, -40.0, -2.0), control=0.3,
+                       control_range=(-0.5, 0.5), force_range=(-9.0, 3.0)),
+        TendonActuator(0, "pull", hips, control=-2.0, force_range=(-1.5, 5.0)),
+        TendonActuator(0, "rising", hips, bias=(0.0, 3.0, -1.0)),
+        TendonLimit(0, hips, bound=0.05, sign=-1.0),
+        TendonEquality(0, (("knee_left", 1.0), ("hip_left", 0.4)), length=0.02),
+    ]  # fmt: skip
+    return world
+
+
+def test_compiled_numbers_are_those_of_the_laws(tmp_path: Path) -> None:
+    """They follow attributes that are set between steps; functions of time make Python compute a row."""
+    sim = Simulator(lawful_walker(tmp_path), period=PERIOD)
+    friction, coupler, servo, pull, *_ = sim.joint_laws
+    assert isinstance(friction, JointFriction) and isinstance(coupler, JointCoupler)
+    assert isinstance(servo, TendonActuator) and isinstance(pull, TendonActuator)
+    for step in range(80):
+        if step == 20:
+            friction.friction, coupler.offset, servo.control = 0.1, 0.2, 0.9  # the control beyond its range
+        if step == 40:
+            servo.gain, servo.bias, servo.force_range = (20.0, 0.0, 0.0), (0.0, -20.0, -1.0), (-1.0, 8.0)
+            pull.control = lambda time: 10.0 * time
+        if step == 60:
+            pull.control = 1.0
+        assert sim.is_whole is not (40 <= step < 60)
+        q, time = sim.dynamics.arrays.q.copy(), sim.time
+        sim.step()
+        rows = sim._joint_rows
+        for k, (law, places) in enumerate(rows._laws):
+            assert not isinstance(law, SpeedLimit)
+            expected = law.numbers([q[i] for i in places], time, PERIOD)
+            np.testing.assert_array_equal(rows.arrays.parameters[k], expected, err_msg=f"{law} in step {step}")
+
+
+def test_joint_laws_are_part_of_the_one_call(tmp_path: Path, both: Both) -> None:
+    whole, parts = both(lambda: Simulator(lawful_walker(tmp_path), period=PERIOD))
+    np.testing.assert_array_equal(whole, parts)
+    without = motion(Simulator(walker(tmp_path, motors=False), period=PERIOD), 100)
+    assert np.abs(whole[-1, :11] - without[-1, :11]).max() > 1e-2
 
 
 def timed_walker(folder: Path) -> World:

@@ -176,12 +176,18 @@ CONTACT_TABLE = (
     Field("taken", "(n,)", "-", "1: matched with a contact of the next list, while lists are matched"),
 )
 
-#: arrays of the rows of joint laws and limits: nr rows with ne entries, of which no may be left out of a step,
-#: nm motors, ns sides of their velocity limits, nl limits of positions, which are the last rows
+#: arrays of the rows of joint laws and limits: nr rows with ne entries, of which no may be left out of a step, nm motors,
+#: ns sides of their velocity limits, nc couplers, nf joints with friction, nl limits of positions. There are na actuators
+#: and nt bounds of tendons, with ni terms of their lengths. Limits of positions are the last rows.
 JOINT_ROW_TABLE = (
     Field("motor", "(nm, 8)", "", "coordinate, kp, kd, q_d, v_d, u_0, effort and velocity limit"),
     Field("motor_row", "(nm,)", "-", "row of a motor's controller"),
     Field("speed", "(ns, 3)", "-", "row, motor and sign of one side of a velocity limit"),
+    Field("coupler", "(nc, 5)", "", "row, coordinate, other coordinate, ratio and offset of a coupler"),
+    Field("friction", "(nf, 2)", "-, N or N m", "row and friction of a joint"),
+    Field("actuator", "(na, 9)", "", "row, first and last + 1 term of its length, and `TendonActuator.share`"),
+    Field("tendon", "(nt, 6)", "", "row, first and last + 1 term of a length, bound, sign; 0: limit, -inf: equality"),
+    Field("term", "(ni, 2)", "", "coordinate and coefficient of a term of a length"),
     Field("bound", "(nl, 3)", "-, -, m or rad", "coordinate, sign of the row and value of a limit of position"),
     Field("tree", "(nr,)", "-", "tree of a row"),
     Field("second_tree", "(nr,)", "-", "-1: no row couples two trees"),

@@ -25,9 +25,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from convex_contact.model.tendons import TendonActuator, TendonLimit
+from convex_contact.model.tendons import TendonActuator, TendonEquality, TendonLimit
 from convex_contact.problem import checks
-from convex_contact.problem.row_numbers import controller_row, controller_slope, rigid_row, rigid_slope
+from convex_contact.problem.row_numbers import (
+    controller_row,
+    controller_slope,
+    coupler_row,
+    friction_row,
+    rigid_row,
+    rigid_slope,
+)
 from haptic_files.moved_modules import renamed
 
 if TYPE_CHECKING:
@@ -264,8 +271,28 @@ class JointActuator:
         return controller_slope(period, self.proportional_gain, self.derivative_gain)
 
 
+class CompiledLaw:
+    """Base of joint laws of constant numbers, which compiled code reads in an array."""
+
+    #: attributes that are kept in the array
+    NUMBERS: ClassVar[tuple[str, ...]]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, self._checked(name, value))
+        if "_shared" in self.__dict__ and name in self.NUMBERS:
+            self.__dict__["_shared"][self.NUMBERS.index(name)] = getattr(self, name)
+
+    def share(self, numbers: np.ndarray) -> None:
+        """Keeps the attributes `NUMBERS` in an array as well."""
+        object.__setattr__(self, "_shared", numbers)
+        numbers[:] = [getattr(self, name) for name in self.NUMBERS]
+
+    def _checked(self, name: str, value: Any) -> Any:
+        return checks.number(name, value) if name in self.NUMBERS else value
+
+
 @dataclass
-class JointCoupler:
+class JointCoupler(CompiledLaw):
     """q = ratio q_other + offset: a gear, a belt, a rack that moves two fingers.
 
     Attributes:
@@ -294,9 +321,9 @@ class JointCoupler:
     ratio: float = 1.0
     offset: float = 0.0
 
+    NUMBERS: ClassVar[tuple[str, ...]] = ("ratio", "offset")
+
     def __post_init__(self) -> None:
-        self.offset = checks.number("offset", self.offset)
-        self.ratio = checks.number("ratio", self.ratio)
         if self.ratio == 0.0 or self.joint == self.other:
             raise ValueError(
                 f"ratio, other: expected a number other than 0 and another joint, got {self.ratio:g}, {self.other!r}"
@@ -309,7 +336,7 @@ class JointCoupler:
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
         """Returns the numbers of the row in a step, see `JointMotion.numbers`."""
-        return rigid_row(period, q[0] - self.ratio * q[1] - self.offset, 0.0, -math.inf)
+        return coupler_row(period, q[0], q[1], self.ratio, self.offset)
 
     def slope(self, time: float, period: float) -> float:
         """Returns the derivative of v^ by the row's length [1/s], see `JointMotion.slope`."""
@@ -317,7 +344,7 @@ class JointCoupler:
 
 
 @dataclass
-class JointFriction:
+class JointFriction(CompiledLaw):
     """Coulomb friction of a joint: it holds the joint up to a force or torque, and resists motion with that force.
 
     The row is gamma = clamp(-v/R, -dt F, dt F) with the near-rigid limit R. A joint at rest therefore creeps at
@@ -345,8 +372,10 @@ class JointFriction:
     joint: str
     friction: float
 
-    def __post_init__(self) -> None:
-        self.friction = checks.number("friction", self.friction, minimum=0.0)
+    NUMBERS: ClassVar[tuple[str, ...]] = ("friction",)
+
+    def _checked(self, name: str, value: Any) -> Any:
+        return checks.number(name, value, minimum=0.0) if name in self.NUMBERS else value
 
     @property
     def terms(self) -> tuple[tuple[str, float], ...]:
@@ -355,8 +384,7 @@ class JointFriction:
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
         """Returns the numbers of the row in a step, see `JointMotion.numbers`."""
-        _, _, R, beta, _, _ = rigid_row(period, 0.0, 0.0, 0.0)
-        return 0.0, 0.0, R, beta, -period * self.friction, period * self.friction
+        return friction_row(period, self.friction)
 
     def slope(self, time: float, period: float) -> float:
         """Returns 0: friction does not depend on the position, see `JointMotion.slope`."""
@@ -386,7 +414,7 @@ class SpeedLimit:
         return ((self.motor.joint, -self.sign),)
 
 
-JointLaw = JointMotion | JointActuator | JointCoupler | JointFriction | TendonActuator | TendonLimit
+JointLaw = JointMotion | JointActuator | JointCoupler | JointFriction | TendonActuator | TendonLimit | TendonEquality
 
 
 class Controller(Protocol):

@@ -5,6 +5,7 @@ this a fixed tendon.
 
 * :class:`TendonActuator`: a force affine in length and velocity, implicit in both, with bounds.
 * :class:`TendonLimit`: a bound of the length.
+* :class:`TendonEquality`: a length that is held.
 * :class:`TendonCoupler`: a length as a polynomial of another.
 """
 
@@ -13,13 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
-from convex_contact.problem.row_numbers import controller_row, rigid_row, rigid_slope
+from convex_contact.problem.row_numbers import actuator_row, rigid_row, rigid_slope
 
 if TYPE_CHECKING:
     from convex_contact.simulation.dynamics import WorldDynamics
@@ -86,6 +87,9 @@ class TendonActuator:
     #: time and control of the last step
     _last_control: tuple[float, float] | None = field(default=None, init=False, repr=False)
 
+    #: attributes from which :meth:`share` makes its numbers
+    _SHARED: ClassVar[tuple[str, ...]] = ("gain", "bias", "control", "control_range", "force_range", "dynamics")
+
     def __post_init__(self) -> None:
         if self.dynamics not in ("none", "integrator", "filter"):
             raise ValueError(f"{self.name}: dynamics: expected none, integrator or filter, got {self.dynamics!r}")
@@ -99,6 +103,30 @@ class TendonActuator:
         if name == "control" and not callable(value):
             value = checks.number(f"{self.name}: control", value)
         object.__setattr__(self, name, value)
+        if "_shared" in self.__dict__ and name in self._SHARED:
+            self._share()
+
+    def share(self, number: int, numbers: np.ndarray, by_python: set[int]) -> None:
+        """Keeps the force in an array (6,) as well, where compiled code computes the row.
+
+        Args:
+            number: number of the actuator in its simulator.
+            numbers: output, and kept up to date: 1 if compiled code computes the row, else 0 (functions of time, an
+                activation, damping that depends on the signal); offset, kp and kd of f = offset - kp l - kd dl/dt;
+                least and greatest f.
+            by_python: output, and kept up to date: numbers of the actuators whose rows Python computes.
+        """
+        object.__setattr__(self, "_shared", (number, numbers, by_python))
+        self._share()
+
+    def _share(self) -> None:
+        number, numbers, by_python = self.__dict__["_shared"]
+        control = self.control
+        compiled = not callable(control) and self.dynamics == "none" and self.gain[2] == 0.0 and self.bias[2] <= 0.0
+        numbers[0] = compiled
+        (by_python.discard if compiled else by_python.add)(number)
+        if not callable(control):
+            numbers[1:] = *self._affine(_clamped(control, self.control_range)), *self.force_range
 
     def _signal(self, time: float) -> float:
         """Returns s of the step that starts at a time [s]; advances the activation to that time."""
@@ -128,13 +156,7 @@ class TendonActuator:
         offset, kp, kd = self._affine(s)
         if kd < 0.0:
             raise ValueError(f"{self.name}: control: expected one for which the damping is not negative, got {s:g}")
-        offset, kp = (offset - kp * here, 0.0) if kp < 0.0 else (offset, kp)
-        lower, upper = (period * f for f in self.force_range)
-        gain = period * kp + kd
-        if gain <= 0.0:
-            impulse = period * _clamped(offset, self.force_range)
-            return 0.0, 0.0, 1.0, 0.0, impulse, impulse
-        return *controller_row(period, here, kp, kd, 0.0, 0.0, offset, math.inf)[:4], lower, upper
+        return actuator_row(period, here, offset, kp, kd, *map(float, self.force_range))
 
     def slope(self, time: float, period: float) -> float:
         """Returns the derivative of v^ by the row's length [1/s] in the last step, see `JointMotion.slope`.
@@ -190,6 +212,46 @@ class TendonLimit:
     def numbers(self, q: Sequence[float], time: float, period: float) -> tuple[float, ...]:
         """Returns the numbers of the row in a step, see `TendonActuator.numbers`."""
         return rigid_row(period, self.sign * (length(self.tendon, q) - self.bound), 0.0, 0.0)
+
+    def slope(self, time: float, period: float) -> float:
+        """Returns the derivative of v^ by the row's length [1/s], see `JointMotion.slope`."""
+        return rigid_slope(period)
+
+
+@dataclass(frozen=True)
+class TendonEquality:
+    """A length that is held, whatever force this requires, by a spring near the rigid limit.
+
+    Attributes:
+        tree: number of the tree.
+        tendon: joints with one coordinate, and their coefficients.
+        length: that is held [m or rad].
+
+    Examples:
+        >>> from importlib.resources import files
+        >>> from convex_contact import Simulator, TendonEquality, World
+        >>> world = World()
+        >>> tree = world.add_urdf("hand", files("convex_contact") / "data/parallel_gripper.urdf", self_collision=False)
+        >>> world.joint_laws.append(TendonEquality(tree, (("right", 1.0), ("left", -1.0)), length=0.005))
+        >>> world.move_joint("hand", "left", lambda time: 0.01 * time)
+        >>> simulator = Simulator(world, period=0.01)
+        >>> simulator.step(100)
+        >>> round(simulator.joint("right").position, 4)  # 0.005 + 0.01
+        0.015
+    """
+
+    tree: int
+    tendon: Terms
+    length: float
+
+    @property
+    def terms(self) -> Terms:
+        """Joints of the row and their coefficients."""
+        return self.tendon
+
+    def numbers(self, q: Sequence[float], time: float, period: float) -> tuple[float, ...]:
+        """Returns the numbers of the row in a step, see `TendonActuator.numbers`."""
+        return rigid_row(period, length(self.tendon, q) - self.length, 0.0, -math.inf)
 
     def slope(self, time: float, period: float) -> float:
         """Returns the derivative of v^ by the row's length [1/s], see `JointMotion.slope`."""

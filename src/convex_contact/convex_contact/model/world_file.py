@@ -52,7 +52,7 @@ from convex_contact.model.body_joints import body_joints
 from convex_contact.model.joints import JointCoupler, JointFriction, JointLaw, JointMotion, Sinusoid
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Box, Capsule, Cylinder, Hull, Shape, Sphere
-from convex_contact.model.tendons import TendonActuator, TendonLimit
+from convex_contact.model.tendons import TendonActuator, TendonEquality, TendonLimit
 from convex_contact.model.world import Geometry, KinematicTree, Pose, World, WorldError
 from convex_contact.model.world_schema import HYDROELASTIC_FIELDS, BodyEntry, MaterialEntry, TreeEntry, WorldEntry
 from convex_contact.model.world_schema import PerJoint as PerJoint
@@ -259,8 +259,8 @@ def _joint_law_entries(laws: Sequence[JointLaw], tree: KinematicTree) -> dict[st
     for law in laws:
         if any(law is own for own in tree.own_laws):  # its file has it
             continue
-        if isinstance(law, TendonActuator | TendonLimit):
-            raise WorldError(f"{tree.name}: actuators and limits of tendons have no form in a world file")
+        if isinstance(law, TendonActuator | TendonLimit | TendonEquality):
+            raise WorldError(f"{tree.name}: actuators, limits and equalities of tendons have no form in a world file")
         if isinstance(law, JointFriction):
             raise WorldError(
                 f"{tree.name}: {law.joint}: expected friction of add_urdf, which has a form in a world file"

@@ -39,6 +39,39 @@ def rigid_row(
     return bias, -value / dt_plus_tau, R, NEAR_RIGID, lower, math.inf
 
 
+@njit(cache=True, error_model="numpy")
+def coupler_row(
+    period: float, q: float, q_other: float, ratio: float, offset: float
+) -> tuple[float, float, float, float, float, float]:
+    """Returns the numbers of the row of q = ratio q_other + offset."""
+    return rigid_row(period, q - ratio * q_other - offset, 0.0, -math.inf)
+
+
+@njit(cache=True, error_model="numpy")
+def friction_row(period: float, friction: float) -> tuple[float, float, float, float, float, float]:
+    """Returns the numbers of the row of Coulomb friction with a force or torque [N or N m]."""
+    _, _, R, beta, _, _ = rigid_row(period, 0.0, 0.0, 0.0)
+    return 0.0, 0.0, R, beta, -period * friction, period * friction
+
+
+@njit(cache=True, error_model="numpy")
+def actuator_row(
+    period: float, length: float, offset: float, kp: float, kd: float, low: float, high: float
+) -> tuple[float, float, float, float, float, float]:
+    """Returns the numbers of the row of f = offset - kp l - kd dl/dt at the end of the step, clamped to low and high.
+
+    A force that rises with the length, kp < 0, is that at the length of the step's start. kd is not negative.
+    """
+    if kp < 0.0:
+        offset, kp = offset - kp * length, 0.0
+    gain = period * kp + kd
+    if gain <= 0.0:
+        impulse = period * min(max(offset, low), high)
+        return 0.0, 0.0, 1.0, 0.0, impulse, impulse
+    b, target, R, beta, _, _ = controller_row(period, length, kp, kd, 0.0, 0.0, offset, math.inf)
+    return b, target, R, beta, period * low, period * high
+
+
 def rigid_slope(period: float) -> float:
     """Returns the derivative of v^ of :func:`rigid_row` by its value [1/s]."""
     return -0.5 / period
@@ -61,34 +94,3 @@ def write_speed_row(period: float, limit: float, sign: float, motor: np.ndarray,
         numbers[5], motor[4] = bound - lower, bound
     else:
         numbers[5], motor[5] = upper - bound, bound
-
-
-@njit(cache=True, error_model="numpy")
-def write_joint_numbers(
-    q: np.ndarray, period: float, motors: np.ndarray, motor_rows: np.ndarray, speeds: np.ndarray, bounds: np.ndarray,
-    numbers: np.ndarray,
-) -> None:  # fmt: skip
-    """Writes the numbers of the rows of motors, of their velocity limits and of joint limits, which are the last rows.
-
-    Args:
-        q: coordinates.
-        period: dt [s].
-        motors: index of the coordinate, kp, kd, q_d, v_d, u_0, effort and velocity limit of each motor, shape (m, 8).
-        motor_rows: row of each motor, shape (m,).
-        speeds: row, motor and sign of each side of a velocity limit, whole numbers, shape (s, 3).
-        bounds: index of the coordinate, sign of the row and bound of each joint limit, shape (l, 3).
-        numbers: output, numbers of all rows, shape (rows, 6).
-    """
-    for k in range(len(motors)):
-        x = motors[k]
-        found = controller_row(period, q[int(x[0])], x[1], x[2], x[3], x[4], x[5], x[6])
-        for i in range(6):
-            numbers[motor_rows[k], i] = found[i]
-    for k in range(len(speeds)):
-        row, motor, sign = speeds[k, 0], speeds[k, 1], float(speeds[k, 2])
-        write_speed_row(period, motors[motor, 7], sign, numbers[motor_rows[motor]], numbers[row])
-    first = len(numbers) - len(bounds)
-    for k in range(len(bounds)):
-        found = rigid_row(period, bounds[k, 1] * (q[int(bounds[k, 0])] - bounds[k, 2]), 0.0, 0.0)
-        for i in range(6):
-            numbers[first + k, i] = found[i]

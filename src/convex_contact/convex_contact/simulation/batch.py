@@ -8,8 +8,8 @@
 
 Simulators share no state, so each gives the same bits as alone. Many steps (:meth:`Batch.step`) are one
 compiled call of each, a step with an accuracy is one call for each attempt, unless Python has work in a step:
-constraints, deformable bodies. Functions of time and joint laws that are no motors are evaluated before each step.
-They and a user's function between steps (:meth:`Batch.run`) hold the interpreter lock.
+constraints, deformable bodies. Functions of time are evaluated before each step. They and a user's function between
+steps (:meth:`Batch.run`) hold the interpreter lock.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from numba import njit
 from convex_contact.model.arrays import JointRowArrays, JointRowRecord, WorldRecord
 from convex_contact.model.joints import JointActuator, JointLaw, JointMotion, SpeedLimit
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
-from convex_contact.problem.row_numbers import write_joint_numbers
 from convex_contact.simulation.dynamics import WorldDynamics
+from convex_contact.simulation.joint_law_tables import JointLawTables, write_joint_numbers
 from convex_contact.simulation.joint_limits import JointLimits
 from convex_contact.solver.workspace import TermInputs
 
@@ -39,7 +39,6 @@ class JointRows:
         record: these arrays for kernels; None in a world without trees.
     """
 
-    # Longer than others: rows of five kinds go into one set of arrays.
     def __init__(self, d: WorldDynamics, laws: Sequence[JointLaw], limits: JointLimits | None) -> None:
         self._nv = d.nv
         tree_q, tree_v = d.arrays.tree_q, d.arrays.tree_v
@@ -81,24 +80,11 @@ class JointRows:
                 optional.append((index, sign))
             self._rows_of.append(len(rows))
         self._columns = [slice(int(tree_v[t]), int(tree_v[t + 1])) for t in trees]
-        self._motors: list[tuple[int, JointActuator, int]] = []
-        self._timed: set[tuple[int, str]] = set()
-        self._others: list[tuple[int, JointLaw, list[int]]] = []
-        speeds: list[tuple[int, int, int]] = []  # row, motor, sign
-        for row, (law, coordinates) in enumerate(self._laws):
-            if isinstance(law, JointActuator):
-                self._motors.append((row, law, coordinates[0]))
-            elif isinstance(law, SpeedLimit):
-                number = next(i for i, (_, m, _) in enumerate(self._motors) if m is law.motor)
-                speeds.append((row, number, int(law.sign)))
-            else:
-                self._others.append((row, law, coordinates))
+        self._tables = JointLawTables(self._laws)
         count, ends = len(trees), np.cumsum([0, *(len(entry) for entry in entries)])
         left_out = np.array(optional, dtype=np.float64).reshape(-1, 2)
         self.arrays = JointRowArrays(
-            motor=np.zeros((len(self._motors), 8)),
-            motor_row=np.array([row for row, _, _ in self._motors], dtype=np.int64),
-            speed=np.array(speeds, dtype=np.int64).reshape(-1, 3),
+            **self._tables.arrays,
             bound=np.array(bounds, dtype=np.float64).reshape(-1, 3),
             tree=np.array(trees, dtype=np.int64),
             second_tree=np.full(count, -1, dtype=np.int64),
@@ -111,9 +97,6 @@ class JointRows:
         )
         a = self.arrays
         self._chosen = TermInputs(*(x.copy() for x in (a.tree, a.second_tree, a.start, a.J, a.parameters)))
-        for number, (_, motor, place) in enumerate(self._motors):
-            a.motor[number, 0] = place
-            motor.share(number, a.motor[number, 1:], self._timed)
         self.record = a.record if d.world.trees else None
 
     @property
@@ -130,12 +113,10 @@ class JointRows:
         return self.arrays.idle[: int(self.arrays.idle_count[0])]
 
     @property
-    def evaluated(self) -> tuple[Collection[Any], Collection[Any]]:
-        """Laws that are no motors, and motors' numbers that are functions of time, for :meth:`evaluate`.
-
-        The collections stay the same objects.
-        """
-        return self._others, self._timed
+    def evaluated(self) -> tuple[Collection[Any], ...]:
+        """Laws and functions of time that :meth:`evaluate` evaluates; the collections stay the same objects."""
+        tables = self._tables
+        return tables.others, tables.timed, tables.actuators_by_python
 
     def copies(self) -> list[np.ndarray]:
         """Copies all arrays that steps change, for :meth:`restore`; the numbers of motors follow their attributes."""
@@ -150,17 +131,12 @@ class JointRows:
         return self.arrays.parameters, self.arrays.idle, self.arrays.idle_count
 
     def evaluate(self, d: WorldDynamics) -> None:
-        """Writes the numbers in the coming step of laws that are no motors, and of motors' functions of time.
+        """Writes the numbers in the coming step that Python computes.
 
         Raises:
             ValueError: a function of time gave an impossible number.
         """
-        a, time = self.arrays, d.time
-        for row, law, places in self._others:
-            a.parameters[row] = law.numbers([d.arrays.q[i] for i in places], time, d.period)
-        for number, name in self._timed:
-            motor = self._motors[number][1]
-            a.motor[number, 1:][motor.PLACES[name]] = motor.at(name, time)
+        self._tables.evaluate(d.arrays.q, d.time, d.period, self.arrays.parameters)
 
     def flat(self, d: WorldDynamics, *, everything: bool = False) -> TermInputs:
         """Returns the rows of the coming step for `step_inputs.load_rows`, after `WorldDynamics.prepare`.
@@ -195,7 +171,7 @@ def choose_rows(
     """Writes the rows of laws and of the limits that may act in a step; the other limits go to `idle`.
 
     A limit acts if its row's velocity s is below the row's target: v^ = -g/(2 dt) of the gap g to a bound, or the
-    limit of the speed. Numbers of laws that are not motors, and values of functions of time, are already in `rows`.
+    limit of the speed. What Python computes (`JointRows.evaluate`) is already in `rows`.
 
     Args:
         w: the world, prepared.
@@ -211,7 +187,7 @@ def choose_rows(
     a, b, start, J, parameters, optional, idle = (
         rows.tree, rows.second_tree, rows.start, rows.J, rows.parameters, rows.optional, rows.idle
     )  # fmt: skip
-    write_joint_numbers(w.q, period, rows.motor, rows.motor_row, rows.speed, rows.bound, parameters)
+    write_joint_numbers(w.q, period, rows)
     v, v_star = w.v, w.v_star
     numbers, entries, ends = chosen.parameters, chosen.J, chosen.start
     if m == 0:

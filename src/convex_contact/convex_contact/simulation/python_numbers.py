@@ -8,22 +8,22 @@ from convex_contact.simulation.joint_rows import JointRows
 
 
 class PythonNumbers:
-    """Functions of time, and joint laws that are no motors: Python writes their numbers before each step.
+    """Functions of time, motions of joints, actuators with an activation: Python writes their numbers before a step.
 
     Args:
         d: world in motion, with drives of trees and motions of prescribed bodies.
         between: rows of joints between bodies, with functions of time of their motors.
-        joints: rows of trees, with functions of time of their motors, and with the other laws.
+        joints: rows of trees, with functions of time of their motors, motions, and actuators with an activation.
     """
 
     def __init__(self, d: WorldDynamics, between: BodyRows, joints: JointRows) -> None:
         self._d, self._between, self._joints = d, between, joints
-        self._timed, (self._laws, self._timed_of_trees) = between.evaluated, joints.evaluated
+        self._evaluated = (between.evaluated, *joints.evaluated)
 
     @property
     def given(self) -> bool:
         """There are such numbers in the coming step."""
-        return bool(self._timed or self._laws or self._timed_of_trees or self._d.functions)
+        return any(self._evaluated) or bool(self._d.functions)
 
     def write(self) -> None:
         """Writes the numbers of the coming step.

@@ -13,7 +13,7 @@ from convex_contact.model.mjcf.joints import MjcfJoint
 from convex_contact.model.mjcf.settings import Options
 from convex_contact.model.mjcf.tendons import MjcfTendon, scalar_joint
 from convex_contact.model.mjcf.trees import Builder
-from convex_contact.model.tendons import TendonCoupler
+from convex_contact.model.tendons import TendonCoupler, TendonEquality
 from convex_contact.model.weld import Weld
 from convex_contact.model.world import World
 from convex_contact.model.xml_document import Element
@@ -104,8 +104,12 @@ def _add_coupler(world: World, element: Element, sides: tuple[Sum, Sum], builder
     elif element.tag == "joint" and not values[1:].any():
         world.joint_laws.append(JointMotion(tree, next(iter(first)).name, StepFunction((), (float(values[0]),))))
     else:
-        terms = [tuple((joint.name, c) for joint, c in side.items()) for side in sides]
-        world.controllers.append(TendonCoupler(tree, terms[0], terms[1], tuple(values.tolist())))
+        y, x = (tuple((joint.name, c) for joint, c in side.items()) for side in sides)
+        if linear:
+            difference = (*y, *((name, -float(values[1]) * c) for name, c in x if values[1]))
+            world.joint_laws.append(TendonEquality(tree, difference, length=float(values[0])))
+        else:
+            world.controllers.append(TendonCoupler(tree, y, x, tuple(values.tolist())))
 
 
 # --- points and poses of bodies ----------------------------------------------------------------------------------
