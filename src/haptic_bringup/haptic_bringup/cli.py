@@ -161,7 +161,7 @@ def study(
     if show_args:
         table = new_table("argument", "default", "what it is")
         for field, about in load_study(name).settings.model_fields.items():
-            default = about.default
+            default = "required" if about.is_required() else about.default
             shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
             table.add_row(field, "" if shown is None else escape(str(shown)), escape(about.description or ""))
         console().print(table)
