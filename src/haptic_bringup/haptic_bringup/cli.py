@@ -191,10 +191,15 @@ def replay(
 
 @app.command()
 def report(directory: Annotated[Path, typer.Argument(metavar="RUN", help="runs/<time>-<name>, or a bag")]) -> None:
-    """Builds metrics, figure and report again, from the bag and run.yaml; a replay's also from the recording."""
+    """Builds metrics, figure and report again, from the bag and run.yaml; a replay's also from the recording.
+
+    They replace those in the directory of the run. For a bag, that is the directory that contains it.
+    """
+    from haptic_bags.bags import with_name
     from haptic_experiments.replay_report import is_replay, write_replay_report
     from haptic_experiments.report import write_report
 
+    directory = with_name(directory)
     run = directory.parent if (directory / "metadata.yaml").exists() else directory
     if is_replay(run):
         write_replay_report(run, console())
