@@ -41,6 +41,21 @@ def test_exec_runs_a_command_in_the_environment(checkout: Checkout) -> None:
     assert (unknown.returncode, unknown.stderr.count("\n")) == (127, 1)
 
 
+@pytest.mark.parametrize("command", ["setup", "doctor", "exec"])
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_of_the_script_needs_no_environment(checkout: Checkout, command: str, option: str) -> None:
+    done = checkout(command, option)
+    assert (done.returncode, done.stderr) == (0, "") and not checkout.home.exists()
+    assert "./haptics doctor [--live]" in done.stdout and "HAPTICS_HOME" in done.stdout and "#" not in done.stdout
+
+
+@pytest.mark.parametrize("words", [("--force",), ("--clean", "more"), ("more",)])
+def test_setup_refuses_other_words(checkout: Checkout, words: tuple[str, ...]) -> None:
+    done = checkout("setup", *words)
+    assert (done.returncode, done.stdout) == (2, "") and not checkout.home.exists()
+    assert done.stderr.splitlines()[0].endswith("setup takes only --clean")
+
+
 @pytest.mark.slow
 def test_a_call_inside_the_environment_keeps_it(checkout: Checkout) -> None:
     script = str(checkout.root / "haptics")

@@ -23,7 +23,8 @@ class FieldDifference:
     Attributes:
         ticks: number of messages in which the field differs.
         largest: largest absolute difference of an entry, in the field's unit; None if no difference can be computed.
-        rms: root of the mean, over all compared messages, of the squared norm of the difference, in the field's unit.
+        rms: root of the mean squared norm of the difference, in the field's unit, over all compared messages but those
+            in `unlike`; None if no difference can be computed.
         unlike: number of messages whose values cannot be subtracted (text, truth value, other length, not finite).
     """
 
@@ -99,7 +100,7 @@ def compare_topic(kind: str, recorded: Mapping[Key, bytes], replayed: Mapping[Ke
                 result.fields.setdefault(name, FieldDifference()).add(_difference(a, b))
     for difference in result.fields.values():
         if difference.largest is not None:
-            difference.rms = float(np.sqrt(difference.squares / result.compared))
+            difference.rms = float(np.sqrt(difference.squares / (result.compared - difference.unlike)))
     return result
 
 

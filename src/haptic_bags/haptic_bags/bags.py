@@ -156,12 +156,18 @@ def bag_folders(run: Path) -> list[Path]:
     return sorted({found.parent for file in files for found in run.glob(f"bag*/{file}")})
 
 
+def with_name(path: Path) -> Path:
+    """Returns the absolute path of "." and ".."; the `parent` of these is not the directory that contains them."""
+    return path.resolve() if path.name in ("", "..") else path
+
+
 def find_bag(path: Path) -> Path:
     """Finds the bag of a path: the directory itself, or the only bag of a run.
 
     Raises:
         BagError: the run has several bags, or the path is a file.
     """
+    path = with_name(path)
     if path.is_file():
         raise BagError(f"{path}: expected the directory of a bag, got a file", f"name the directory: {path.parent}")
     bags = [] if (path / "metadata.yaml").exists() else bag_folders(path)
@@ -179,26 +185,29 @@ def damage(error: Exception) -> str:
 
 
 def check_bag(path: Path) -> None:
-    """Checks the files, the metadata and the MCAP records of a bag before a library opens it.
+    """Checks the metadata of a bag, and the files that the library will open; ignores other files and directories.
 
     Raises:
         FileError: a file is not regular, or the metadata are not YAML or too long.
         HapticError: the metadata state a compression or name a file twice, or as `haptic_bags.mcap_checks.check_mcap`.
     """
-    for file in sorted(path.glob("*")):
-        check_file(file, max_size=math.inf)
     check_file(path / "metadata.yaml", max_size=_MAX_METADATA)
     metadata = read_yaml(path / "metadata.yaml").value
     about = metadata.get("rosbag2_bagfile_information") if isinstance(metadata, dict) else None
+    files = set(path.glob("*.mcap"))
     if isinstance(about, dict):
         mode = about.get("compression_mode") or "none"
         if str(mode).lower() != "none":
             raise HapticError(f"compression_mode: expected none, got {kind_of(mode)}; unpack it by ros2 bag convert")
         names = about.get("relative_file_paths")
-        if isinstance(names, list) and len(set(map(str, names))) != len(names):
-            raise HapticError("relative_file_paths: expected each file once")
-    for file in sorted(path.glob("*.mcap")):
-        check_mcap(file)
+        if isinstance(names, list):
+            files |= {path / str(name) for name in names if (path / str(name)).exists()}
+            if len(set(map(str, names))) != len(names):
+                raise HapticError("relative_file_paths: expected each file once")
+    for file in sorted(files):
+        check_file(file, max_size=math.inf)
+        if file.suffix == ".mcap":
+            check_mcap(file)
 
 
 def opened(path: Path) -> AnyReader:

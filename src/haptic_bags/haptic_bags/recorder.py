@@ -48,10 +48,15 @@ def stamp_of(data: bytes) -> int:
     return int(seconds) * 1_000_000_000 + int(nanoseconds)
 
 
+def tick_offset(data: bytes) -> int:
+    """Returns the byte at which the field `tick` (uint64 after the header) of a serialised message begins."""
+    (length,) = struct.unpack_from("<I", data, 12)  # of the frame_id, behind which the tick is aligned to 8 bytes
+    return 4 + ((int(length) + 12 + 7) & ~7)
+
+
 def tick_of(data: bytes) -> int:
-    """Returns the field `tick` (uint64 after the header) of a serialised message."""
-    (length,) = struct.unpack_from("<I", data, 12)
-    return int(struct.unpack_from("<Q", data, 4 + ((12 + length + 7) & ~7))[0])
+    """Returns the field `tick` of a serialised message."""
+    return int(struct.unpack_from("<Q", data, tick_offset(data))[0])
 
 
 @dataclass

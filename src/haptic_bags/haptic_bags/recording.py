@@ -20,7 +20,7 @@ from haptic_bags.bags import (
     typestore,
 )
 from haptic_bags.older_layouts import upgraded
-from haptic_bags.recorder import tick_of
+from haptic_bags.recorder import tick_of, tick_offset
 
 DEVICE_STATE, SIMULATION_STATE, DEVICE_COMMAND = (
     f"haptic_msgs/msg/{name}" for name in ("DeviceState", "SimulationState", "DeviceCommand")
@@ -41,8 +41,7 @@ class ReplayError(BagError):
 
 def source_of(data: bytes) -> str:
     """Returns the field `source` (after header and tick) of a serialised DeviceCommand."""
-    (length,) = struct.unpack_from("<I", data, 12)
-    offset = 4 + ((12 + length + 7) & ~7) + 8
+    offset = tick_offset(data) + 8
     (length,) = struct.unpack_from("<I", data, offset)
     return data[offset + 4 : offset + 3 + length].decode()
 

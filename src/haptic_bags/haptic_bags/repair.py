@@ -26,7 +26,7 @@ from rosbags.rosbag2.metadata import parse_qos
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from haptic_bags.bag_writer import UNFINISHED, BagWriter
-from haptic_bags.bags import BagError, bag_folders, opened, read_custom_data
+from haptic_bags.bags import BagError, bag_folders, opened, read_custom_data, with_name
 from haptic_bags.mcap_checks import (
     MAGIC,
     MAX_RATIO,
@@ -136,6 +136,7 @@ def find_file(path: Path) -> Path:
     Raises:
         BagError: there is no file, or more than one.
     """
+    path = with_name(path)
     files = [path] if path.is_file() else sorted(path.glob("*.mcap"))
     bags = [] if files else bag_folders(path)
     if len(bags) == 1:

@@ -62,6 +62,7 @@ _FIXED = {
     "hardware": "a replay has the recording for its device",
     "layout": "a replay has each node in a process of its own",
     "respawn": "a replay ends when a node does",
+    "input_device": "a replay has the motion of the recorded hand",
     "output": "a replay writes runs/<time>-replay-<experiment>",
     "period": "the period is the recording's",
 }
@@ -248,14 +249,16 @@ def with_recorded_parameters(
     Args:
         recording: recording that is played.
         specs: processes with the arguments of the user.
-        default: processes without the arguments of the user; a parameter that differs between both is the user's.
+        default: processes without the arguments of the user; a parameter that differs between both is the user's, as
+            are all of a process that is not among them.
         directory: directory for parameter files.
     """
     changed = []
-    for spec, plain in zip(specs, default, strict=True):
+    plain_parameters = {(spec.name, spec.fully_qualified_name): parameters_of(spec) for spec in default}
+    for spec in specs:
         renders = Path(spec.command[0]).name not in (DEVICE, RECORDER)
         recorded = recording.parameters(spec.name) if renders else {}
-        given, without = parameters_of(spec), parameters_of(plain)
+        given, without = parameters_of(spec), plain_parameters.get((spec.name, spec.fully_qualified_name), {})
         users = {name for name in given.keys() | without.keys() if given.get(name) != without.get(name)}
         kept = {
             name: value for name, value in recorded.items() if name not in users | {"mode", "recorded", PARAMS_FILE}
@@ -307,6 +310,7 @@ def play(path: Path, into: str | None, words: Sequence[str], console: Console) -
     recorded = recorded_arguments(bag) if same else {}
     period = repr(float(recording.first_state().period))
     own = {"mode": "lockstep", "record": "true", "hardware": "simulated", "layout": "processes", "respawn": "false"}
+    own["input_device"] = "none"
     arguments = {k: v for k, v in {**(recorded or {}), **own, "period": period}.items() if k in declared}
     arguments.pop("output", None)
     arguments.pop(PARAMS_FILE, None)
@@ -322,14 +326,14 @@ def play(path: Path, into: str | None, words: Sequence[str], console: Console) -
         except LaunchFileError as error:
             raise HapticError(str(error)) from None
         arguments |= given
-        device = parameters_of(_executed(specs, DEVICE, experiment))
+        device, _ = (parameters_of(_executed(specs, name, experiment)) for name in (DEVICE, RECORDER))
         _check_device(recording, experiment, device)
         changes = recording.changes(recording.sources)  # raises before any process starts
+        if recorded is None:
+            specs = with_recorded_parameters(recording, specs, default, Path(folder))
         directory = new_run_directory(f"replay-{experiment.name}")
         if file.exists():
             shutil.copy(file, bag_parameters(directory / "bag"))
-        if recorded is None:
-            specs = with_recorded_parameters(recording, specs, default, Path(folder))
         processes = replay_processes(recording, experiment, specs, directory / "bag", Path(folder))
         lost = [event for event in changes if event.source not in device.get("sources", [])]
         _announce(recording, experiment, lost, given, console)

@@ -32,6 +32,14 @@ _FRAME_FILES: dict[str, Callable[[Any, Path], None]] = {".csv": write_csv, ".par
 SUFFIXES = (*_FRAME_FILES, ".mat")
 
 
+def check_suffix(path: str | Path) -> str:
+    """Returns the suffix of a file, in lower case, if it is one of `SUFFIXES`; otherwise raises BagError."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise BagError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}", "the suffix is the format")
+    return suffix
+
+
 def read(path: str | Path) -> Run:
     """Reads a run.
 
@@ -183,9 +191,7 @@ class Run:
             BagError: The suffix is unknown, the file cannot be written, or the same errors as `data_frame`.
         """
         path, names = Path(path), [topics] if isinstance(topics, str) else list(topics)
-        suffix = path.suffix.lower()
-        if suffix not in SUFFIXES:
-            raise BagError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}", "the suffix is the format")
+        suffix = check_suffix(path)
         if suffix in _FRAME_FILES:
             frame = self.data_frame(*names)
             with replaced(path) as part:

@@ -38,3 +38,12 @@ def units_of(kind: str) -> dict[str, tuple[str, ...]]:
         else:  # of a twist, an acceleration or a wrench the linear part comes first
             units[found["name"]] = (first,) * 3 + (second[0],) * 3 if second else (first,)
     return units
+
+
+def unit_of(kind: str, leaf: str) -> str:
+    """Returns the unit of a field of `haptic_bags.bag_comparison.leaves`, as "N" of tool_wrench.force; "" for none."""
+    if leaf == "header.stamp":
+        return "ns"
+    name, _, part = leaf.partition(".")
+    units = units_of(kind).get(name, ("",))
+    return units[-1 if part in ("torque", "angular", "orientation") else 0]

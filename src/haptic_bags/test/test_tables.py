@@ -16,7 +16,7 @@ from scipy.io import loadmat
 
 import haptic_bags
 from haptic_bags.bags import typestore
-from haptic_bags.recording import DEVICE_COMMAND, DEVICE_STATE
+from haptic_bags.recording import DEVICE_COMMAND, DEVICE_STATE, Recording
 from haptic_bags.table_files import identifiers
 from haptic_bags.tables import SUFFIXES
 
@@ -82,6 +82,13 @@ def test_a_run_its_bag_and_its_file_are_the_same_run(bag: Path) -> None:
         run = haptic_bags.read(path)
         assert set(run.topics) == {DEVICE, FRICTION, COMMAND, CONTACTS, EVENTS}
         assert bits(run[DEVICE]["joint_position"]) == bits(POSITIONS)
+
+
+def test_a_directory_inside_a_bag_is_ignored(bag: Path) -> None:
+    """A run that is started in the directory of a bag writes its own directory there."""
+    (bag / "runs").mkdir()
+    assert haptic_bags.read(bag).topics
+    assert Recording.read(bag).ticks
 
 
 def test_bag_with_the_markers_of_an_older_version_is_read(tmp_path: Path) -> None:

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 #: errors of a disk that is full, read-only or broken
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
@@ -34,7 +39,8 @@ _FILE_HINT = "check the path and its permissions; the bag of a run, if there is 
 #: class of typer's errors about words of the command line; click's or a copy of it, by typer's version
 _CommandLineError: Any = typer.BadParameter.mro()[1]
 
-_PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+#: -h goes to the benchmark or to pytest
+_PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": ["--help"]}
 
 
 @functools.cache
@@ -161,7 +167,7 @@ def study(
     if show_args:
         table = new_table("argument", "default", "what it is")
         for field, about in load_study(name).settings.model_fields.items():
-            default = about.default
+            default = "required" if about.is_required() else about.default
             shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
             table.add_row(field, "" if shown is None else escape(str(shown)), escape(about.description or ""))
         console().print(table)
@@ -191,10 +197,15 @@ def replay(
 
 @app.command()
 def report(directory: Annotated[Path, typer.Argument(metavar="RUN", help="runs/<time>-<name>, or a bag")]) -> None:
-    """Builds metrics, figure and report again, from the bag and run.yaml; a replay's also from the recording."""
+    """Builds metrics, figure and report again, from the bag and run.yaml; a replay's also from the recording.
+
+    They replace those in the directory of the run. For a bag, that is the directory that contains it.
+    """
+    from haptic_bags.bags import with_name
     from haptic_experiments.replay_report import is_replay, write_replay_report
     from haptic_experiments.report import write_report
 
+    directory = with_name(directory)
     run = directory.parent if (directory / "metadata.yaml").exists() else directory
     if is_replay(run):
         write_replay_report(run, console())
@@ -215,7 +226,9 @@ def export(
     A CSV or Parquet file has a row for each tick that all topics have, a MAT file all messages of each topic.
     """
     import haptic_bags  # reading bags takes a second to load
+    from haptic_bags.tables import check_suffix
 
+    check_suffix(file)  # before a long bag is read
     left_out = haptic_bags.read(run).write(file, topic or ())
     console().print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
     for name, reason in left_out.items():
@@ -240,7 +253,7 @@ def repair_bag(
 def bench(
     context: typer.Context, name: Annotated[str, typer.Argument(help="name, see docs/benchmarks.md")] = "loop"
 ) -> None:
-    """Runs a benchmark of benchmarks/ and prints its table; options go to the benchmark."""
+    """Runs a benchmark of benchmarks/ and prints its table; its options: ./haptics bench NAME -h."""
     folder = root() / "benchmarks"
     names = sorted(path.stem.removeprefix("bench_") for path in folder.glob("bench_*.py"))
     if name not in names:
@@ -252,7 +265,10 @@ def bench(
 
 @app.command(context_settings=_PASS_ON)
 def test(context: typer.Context) -> None:
-    """Runs the tests on two processors, file by file; --all adds the long ones. Arguments go to pytest."""
+    """Runs the tests on two processors, file by file; --all adds the long ones.
+
+    Arguments go to pytest; its options: ./haptics test -h.
+    """
     named = any((root() / word.partition("::")[0]).exists() for word in context.args)  # some tests: in one process
     workers = [] if named else ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
     raise typer.Exit(subprocess.call([sys.executable, "-m", "pytest", *workers, *context.args], cwd=root()))
@@ -272,17 +288,17 @@ def docs(
 
 @app.command(context_settings=_PASS_ON)
 def setup() -> None:
-    """Sets the environment up (done by the script before this command line starts)."""
+    """Sets the environment up; --clean makes it from nothing."""  # done by the script before this program starts
 
 
 @app.command(context_settings=_PASS_ON)
 def doctor() -> None:
-    """Says what is there, what is missing and what to do (done by the script itself)."""
+    """Says what is there, what is missing and what to do; --live: which experiments run."""  # done by the script
 
 
 @app.command("exec", context_settings=_PASS_ON)
 def execute(context: typer.Context) -> None:
-    """Runs any command inside the suite's environment (done by the script itself)."""
+    """Runs any command inside the suite's environment."""  # done by the script
 
 
 def root() -> Path:

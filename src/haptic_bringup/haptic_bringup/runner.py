@@ -29,6 +29,7 @@ from haptic_launch.node_checks import (
 )
 from haptic_launch.runner import (
     IN_VIEW,
+    UsageError,
     bag_directory,
     bag_parameters,
     check_hardware,
@@ -129,6 +130,10 @@ def prepare_run(name: str, words: Sequence[str]) -> PreparedRun:
         given = with_input(name, description, with_real_device(name, description, given))
     arguments = effective_arguments(description, given)
     variants = chosen_variants(experiment, arguments, given)
+    if "output" in given and arguments.get("record") == "false":
+        raise UsageError(
+            f"argument output: {given['output']} is not written with record:=false", "leave one of them out"
+        )
     records = arguments.get("record") == "true" and not arguments.get("output")
     own = {"output": "given below"} if records else {}
     arguments_of_variants = [{**given, **chosen, **own} for chosen in variants.values()]

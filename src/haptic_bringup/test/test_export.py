@@ -75,3 +75,31 @@ def test_mistakes_are_one_line_and_a_hint(
         len(lines) == 2 and lines[0].startswith("error: ") and message in lines[0] and lines[1].startswith("  hint: ")
     )
     assert sorted(path.name for path in folder.iterdir()) == ["bag"]
+
+
+def test_suffix_is_refused_before_the_bag_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert export(monkeypatch, tmp_path / "nowhere", tmp_path / "x.xls") == 1
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path / 'x.xls'}: expected a file that ends in .csv, ")
+
+
+@pytest.mark.parametrize("words", [("-h",), ("run", "-h"), ("export", "-h"), ("bench", "--help"), ("test", "--help")])
+def test_help_has_a_short_option(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["haptics", *words])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert (caught.value.code or 0) == 0 and "Usage: ./haptics" in capsys.readouterr().out
+
+
+def test_short_option_of_a_benchmark_goes_to_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[list[str]] = []
+    monkeypatch.setattr("subprocess.call", lambda command, **_: called.append(command) or 0)
+    monkeypatch.setenv("HAPTICS_ROOT", str(Path(__file__).parents[3]))
+    for words in (["bench", "loop", "-h"], ["test", "-h"]):
+        monkeypatch.setattr("sys.argv", ["haptics", *words])
+        with pytest.raises(SystemExit):
+            main()
+    assert [command[-1] for command in called] == ["-h", "-h"]

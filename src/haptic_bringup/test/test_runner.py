@@ -171,6 +171,12 @@ def test_a_wrong_argument_is_told_before_anything_starts(launched: dict[str, lis
     assert launched["arguments"] == [] and list(Path().iterdir()) == []
 
 
+def test_output_without_a_recorder_is_refused(launched: dict[str, list[Any]]) -> None:
+    with pytest.raises(launch_runner.UsageError, match="argument output: here is not written"):
+        run("record:=false", "output:=here")
+    assert launched["arguments"] == []
+
+
 def test_two_runs_in_one_second_get_two_directories(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     directories = [launch_runner.new_run_directory("x") for _ in range(4)]

@@ -103,7 +103,8 @@ def test_studies_are_whole(name: str) -> None:
     work = found.tasks(found.settings())
     assert name in study_names() and len(work) > 5
     assert all(Path(task).name == task and "0x" not in repr(work[task]) for task in work)
-    assert all(field.description for field in found.settings.model_fields.values())
+    for field in found.settings.model_fields.values():
+        assert field.description and (field.default is not None or "default: " in field.description)
 
 
 def test_settings_are_read(tiny: types.ModuleType) -> None:
@@ -141,6 +142,7 @@ def test_wrong_arguments(run: Any, word: str, message: str) -> None:
         ),
         (["tiny", "count:=x"], "argument count: expected a valid integer, got 'x'"),
         (["tiny", "--workers", "0"], "--workers: expected 1 or more, got 0"),
+        (["claims"], "argument runs: required, give runs:=VALUE"),
         (
             ["tiny", "--workers", "1", "--scheduler", "tcp://a:1"],
             "--workers and --scheduler: expected one of them, got both",
@@ -163,6 +165,7 @@ def test_list_and_arguments_are_shown(monkeypatch: pytest.MonkeyPatch, capsys: p
     for words, expected in (
         (["list"], ("tau-wall", "design-wall")),
         (["study", "tiny", "-s"], ("count", "a,b", "[m]")),
+        (["study", "claims", "-s"], ("runs", "required")),
     ):
         monkeypatch.setattr(sys, "argv", ["haptics", *words])
         with pytest.raises(SystemExit) as caught:

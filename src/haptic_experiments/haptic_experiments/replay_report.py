@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from haptic_bags.bag_comparison import TopicComparison, compare_recordings, device_differs, leaves
 from haptic_bags.bags import typestore
 from haptic_bags.recording import DEVICE_COMMAND, Recording, ReplayError
 from haptic_bags.ticks import Ticks
+from haptic_bags.units import unit_of
 from haptic_core.commands import EFFORT, MOTION, WRENCH
 from haptic_experiments.report import Claim, ResultTable, render_page, run_file_of
 
@@ -25,16 +27,6 @@ _COMMANDED = {
     WRENCH: ("tool_wrench.force", "tool_wrench.torque"),
     EFFORT: ("joint_effort",),
     MOTION: ("tool_twist.linear", "tool_twist.angular", "joint_velocity", "tool_pose.position", "joint_position"),
-}
-_UNITS = {
-    "tool_wrench.force": "N",
-    "tool_wrench.torque": "N m",
-    "joint_effort": "N m or N",
-    "tool_twist.linear": "m/s",
-    "tool_twist.angular": "rad/s",
-    "joint_velocity": "rad/s or m/s",
-    "tool_pose.position": "m",
-    "joint_position": "rad or m",
 }
 #: parameters that a replay sets itself
 _OWN_PARAMETERS = {"mode", "recorded", "activation_timeout", "autostart"}
@@ -147,7 +139,7 @@ def changed_parameters(recorded: Recording, replayed: Recording) -> dict[str, di
 def _claims(topics: Mapping[str, TopicComparison], changes: Mapping[str, Any], plain: bool) -> list[Claim]:
     compared = sum(topic.compared for topic in topics.values())
     differing = sum(topic.differing for topic in topics.values())
-    complete = all(topic.compared == topic.recorded for topic in topics.values())
+    complete = _is_complete(topics)
     first = min((topic.first for topic in topics.values() if topic.first is not None), default=None)
     measured = f"{differing} of {compared} messages on {len(topics)} topics differ"
     measured += f", from tick {first} on" if first is not None else ""
@@ -160,6 +152,10 @@ def _claims(topics: Mapping[str, TopicComparison], changes: Mapping[str, Any], p
         text = "parameters change and nodes are reset before the same ticks, in the same order"
         claims.append(Claim(text, words, changes["equal"]))
     return claims
+
+
+def _is_complete(topics: Mapping[str, TopicComparison]) -> bool:
+    return all(topic.compared == topic.recorded for topic in topics.values())
 
 
 def _metrics(topic: TopicComparison) -> dict[str, Any]:
@@ -189,9 +185,21 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
+def _unit(kind: str, field: str) -> str:
+    unit = unit_of(kind, field)
+    return f" [{unit}]" if unit else ""
+
+
 def _field_rows(topics: Mapping[str, TopicComparison]) -> list[tuple[str, ...]]:
     return [
-        (name, field, str(found.ticks), _number(found.largest), _number(found.rms), str(found.unlike or ""))
+        (
+            name,
+            f"{field}{_unit(topic.type, field)}",
+            str(found.ticks),
+            _number(found.largest),
+            _number(found.rms),
+            str(found.unlike or ""),
+        )
         for name, topic in topics.items()
         for field, found in topic.fields.items()
     ]
@@ -208,7 +216,7 @@ def _print(
         style = "green" if claim.shown else "red"
         console.print(f"{claim.text}: [{style}]{claim.verdict}[/{style}] ({claim.measured})", soft_wrap=True)
     if changed is not None:
-        same = all(topic.equal for topic in topics.values())
+        same = all(topic.equal for topic in topics.values()) and _is_complete(topics)
         names = ", ".join(sorted({name for parameters in changed.values() for name in parameters}))
         why = f": the replay has another {names}" if names else ""
         answers = "those of the recording, bit for bit" if same else f"not the recorded ones{why}"
@@ -224,7 +232,7 @@ def _show(console: Console, columns: Sequence[tuple[str, int]], rows: Sequence[t
     for name, _ in columns:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(row[index] for _, index in columns))
+        table.add_row(*(escape(row[index]) for _, index in columns))
     console.print(table)
 
 
@@ -267,7 +275,7 @@ def plot(recorded: Recording, replayed: Recording) -> tuple[Figure, str]:
     one, other = (_signal(recording, topic, name) for recording in (recorded, replayed))
     figure = Figure(figsize=(9.0, 6.0), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True)
-    unit = f" [{_UNITS[name]}]" if name in _UNITS else ""
+    unit = _unit(recorded.types[topic], name)
     if one is None or other is None or one[1].shape[1] != other[1].shape[1]:
         upper.set_title(f"{name}: its length is not the same in all messages")
     else:

@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from haptic_bags.bag_writer import UNFINISHED
-from haptic_bags.bags import Bag, BagError, bag_folders, damage, repair_hint
+from haptic_bags.bags import Bag, BagError, bag_folders, damage, repair_hint, with_name
 from haptic_core.errors import HapticError
 from haptic_core.flight_recorder import longest_tick
 from haptic_core.safety import LIMIT_NAMES
@@ -38,6 +38,7 @@ __all__ = ["Claim", "Report", "ResultTable", "bags_of", "print_claims", "render_
 
 def bags_of(directory: Path) -> dict[str, Path]:
     """Finds the bags of a run: the first one under the name "bag", others by their variant."""
+    directory = with_name(directory)
     if (directory / "metadata.yaml").exists():
         return {directory.name: directory}
     found = bag_folders(directory)

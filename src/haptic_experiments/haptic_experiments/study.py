@@ -131,11 +131,14 @@ def read_settings(study: Study, given: Mapping[str, str], hint: str) -> Any:
         return study.settings(**values)
     except ValidationError as error:
         first = error.errors()[0]
+        name = str(first["loc"][0])
+        if name not in given:
+            raise UsageError(f"argument {name}: required, give {name}:=VALUE", hint) from None
         if first["type"] == "missing":
             first["msg"] = "expected more values"
         words = re.sub(r"^(Input should (be|have)|Value error,) ?", "expected ", first["msg"]).partition(", unable")[0]
         words = words.replace("expected expected", "expected")
-        raise UsageError(f"argument {first['loc'][0]}: {words}, got {given[str(first['loc'][0])]!r}", hint) from None
+        raise UsageError(f"argument {name}: {words}, got {given[name]!r}", hint) from None
 
 
 def _is_sequence(annotation: Any) -> bool:

@@ -89,6 +89,14 @@ def test_what_cannot_be_subtracted_is_counted(field: str, one: Any, other: Any) 
     assert set(result.fields) == {field} and (found.ticks, found.unlike, found.largest, found.rms) == (1, 1, None, None)
 
 
+def test_rms_does_not_count_what_cannot_be_subtracted_as_equal() -> None:
+    """Of three messages one is equal, one differs by the vector (3, -4), and one is not a number: sqrt(25/2)."""
+    steady, other = dict.fromkeys(range(3), (1.0, 2.0)), {0: (1.0, 2.0), 1: (4.0, -2.0), 2: (np.nan, 2.0)}
+    force = compare_topic(DEVICE_COMMAND, commands(steady), commands(other)).fields["tool_wrench.force"]
+    assert (force.ticks, force.unlike) == (2, 1)
+    assert force.rms == pytest.approx(np.sqrt(25 / 2), rel=1e-15)
+
+
 def test_wall_clock_time_is_left_out_and_the_rest_is_not() -> None:
     one, other, worse = (
         {(0, ""): wire(STATISTICS, 0, solve_time=t, iterations=n)} for t, n in ((1e-3, 3), (2e-3, 3), (2e-3, 5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from haptic_launch.runner import UsageError
         ("record", "false", "a replay is always recorded"),
         ("output", "x", "a replay writes runs/<time>-replay-<experiment>"),
         ("period", "0.002", "the period is the recording's"),
+        ("input_device", "gamepad", "a replay has the motion of the recorded hand"),
         ("stifness", "1.0", None),
     ],
 )
@@ -130,6 +132,16 @@ def test_a_bag_alone_is_replayed_with_the_recorded_parameters_but_for_the_user_s
     expected = values | {"t": "mine", "b": "a", "c.d": 1.0, "extra": 1.5}
     assert again == expected
     assert {name: type(again[name]) for name in values} == {name: type(value) for name, value in values.items()}
+
+
+def test_a_bag_alone_is_replayed_with_a_process_that_an_argument_adds(tmp_path: Path, recording: Recording) -> None:
+    """view:=true adds the viewer, before, between or after the others."""
+    default = evaluated(tmp_path)
+    added = dataclasses.replace(default[0], name="viewer", fully_qualified_name="/viewer")
+    for specs in ([added, *default], [*default, added]):
+        made = replay.with_recorded_parameters(recording, specs, default, tmp_path)
+        assert [spec.name for spec in made] == [spec.name for spec in specs]
+        assert made[specs.index(added)] == added
 
 
 # Processes

@@ -12,6 +12,8 @@ from rosbags.interfaces import QosDurability, QosHistory, QosReliability
 
 from haptic_bags.bags import BagError, Event, find_bag, typestore
 from haptic_bags.recording import DEVICE_COMMAND, Recording, ReplayError, changes_of, source_of
+from haptic_bags.repair import find_file
+from haptic_experiments.report import bags_of
 
 # Events
 
@@ -118,6 +120,19 @@ def test_a_run_stands_for_its_only_bag(tmp_path: Path) -> None:
             assert find_bag(tmp_path) == tmp_path / "bag"
     with pytest.raises(BagError, match="has several bags: bag, bag_one_tick_delay"):
         find_bag(tmp_path)
+
+
+def test_a_bag_that_is_named_by_a_dot_has_a_name_and_a_parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """run.yaml and the report are looked for beside the bag."""
+    bag = tmp_path / "bag"
+    (bag / "inner").mkdir(parents=True)
+    for name in ("metadata.yaml", "bag.mcap"):
+        (bag / name).touch()
+    monkeypatch.chdir(bag)
+    assert find_bag(Path(".")) == find_file(Path(".")).parent == bag
+    assert bags_of(Path(".")) == {"bag": bag}
+    monkeypatch.chdir(bag / "inner")
+    assert find_bag(Path("..")) == bag
 
 
 def test_the_bag_offers_what_the_nodes_ask_for(recording: Recording) -> None:

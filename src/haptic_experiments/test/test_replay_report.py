@@ -93,6 +93,21 @@ def test_with_other_nodes_identity_is_not_claimed(tmp_path: Path, run: dict[str,
 
 
 @pytest.mark.slow
+def test_with_other_nodes_lost_answers_are_not_those_of_the_recording(tmp_path: Path) -> None:
+    _, text = report_of(tmp_path, a_run(), a_run(answered=range(4)), overrides={"stiffness": "1.0"})
+    assert "the answers are not the recorded ones" in text
+
+
+@pytest.mark.slow
+def test_differences_have_units(tmp_path: Path) -> None:
+    command = wire(DEVICE_COMMAND, 4, source="friction", mode=2, tool_wrench__force__x=1.0)
+    other = [*a_run(answered=range(4)), ("/joystick/device_command", DEVICE_COMMAND, 4, command)]
+    _, text = report_of(tmp_path, a_run(), other)
+    assert "tool_wrench.force [N]" in text
+    assert "tool_wrench.force [N]" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.slow
 def test_a_change_that_comes_at_another_tick_is_told(tmp_path: Path) -> None:
     one, other = ([*a_run(), event(k, "friction", "parameter", stiffness=2.0)] for k in (2, 3))
     metrics, _ = report_of(tmp_path, one, other)

@@ -135,7 +135,7 @@ class _Process:
     restart: float | None = None
     done: bool = False
     received: set[int] = field(default_factory=set)
-    interrupt_filter: InterruptFilter = field(default_factory=lambda: InterruptFilter())
+    interrupt_filter: InterruptFilter = field(default_factory=InterruptFilter)
 
     def send(self, number: signal.Signals) -> bool:
         """Sends a signal to the process group; returns whether the group exists."""

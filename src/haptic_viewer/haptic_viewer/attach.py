@@ -34,7 +34,7 @@ def running_namespaces(timeout: float = _SEARCH) -> list[str]:
     """Finds the namespaces in which a device publishes its state; waits up to `timeout` [s] for the first one."""
     rclpy.init()
     try:
-        node, end = rclpy.create_node("viewer_search", start_parameter_services=False, enable_rosout=False), 0.0
+        node = rclpy.create_node("viewer_search", start_parameter_services=False, enable_rosout=False)
         end = time.monotonic() + timeout
         found: list[str] = []
         while not found and time.monotonic() < end:

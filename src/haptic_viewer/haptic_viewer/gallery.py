@@ -276,7 +276,8 @@ def run_gallery(options: Mapping[str, Any], command: Sequence[str], first: Seque
         Exit code.
     """
     with ThreadPoolExecutor(1) as starter:
-        starter.submit(os.getpid).result()  # its thread keeps the priority, which the process of a scene inherits
+        # its thread keeps the priority, which the process of a scene inherits, and ends after the last scene
+        starter.submit(os.getpid).result()
         os.nice(_NICE)
 
         def run(words: Sequence[str]) -> SceneProcess:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from haptic_launch.process_guard import start_command
+
 #: time from SIGINT to SIGTERM, and from SIGTERM to SIGKILL [s]
 _PATIENCE = 15.0
 #: length of the end of the output that the page shows [characters]
@@ -18,7 +20,9 @@ _TAIL = 1500
 
 
 class SceneProcess:
-    """Experiment in its own process group.
+    """Experiment in its own process group, which ends if the page is killed.
+
+    The kernel interrupts it when the thread that made it ends.
 
     Args:
         command: command line that runs the experiment.
@@ -29,7 +33,11 @@ class SceneProcess:
         self._output = Path(self._folder.name, "output.txt")
         with self._output.open("wb") as file:
             self._process = subprocess.Popen(
-                list(command), stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
+                start_command(list(command)),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         self._signals = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
         self._due = 0.0

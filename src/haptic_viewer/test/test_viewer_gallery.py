@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
+import signal
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from machine_speed import limit
 from recorded_gui import Gui
 from started_runs import wait_until
 
@@ -109,3 +114,20 @@ def test_the_priority_of_a_scene_is_not_that_of_its_page() -> None:
     wait_until(lambda: scene.ended)
     assert int(scene.tail()) == os.nice(0)
     scene.close()
+
+
+def test_scene_ends_if_the_page_is_killed() -> None:
+    """Otherwise the experiment runs for days, and its device refuses the next one in the ROS domain."""
+    script = "import time; from haptic_viewer.scene_process import SceneProcess; "
+    script += "print(SceneProcess(['sleep', '600'])._process.pid, flush=True); time.sleep(600)"
+    page = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert page.stdout is not None
+    with page:
+        scene = os.pidfd_open(int(page.stdout.readline()))
+        try:
+            page.kill()
+            assert select.select([scene], [], [], limit(10.0))[0]
+        finally:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(scene, signal.SIGKILL)
+            os.close(scene)

@@ -176,9 +176,9 @@ CONTACT_TABLE = (
     Field("taken", "(n,)", "-", "1: matched with a contact of the next list, while lists are matched"),
 )
 
-#: arrays of the rows of joint laws and limits: nr rows with ne entries, of which no may be left out of a step, nm motors,
-#: ns sides of their velocity limits, nc couplers, nf joints with friction, nl limits of positions. There are na actuators
-#: and nt bounds of tendons, with ni terms of their lengths. Limits of positions are the last rows.
+#: arrays of the rows of joint laws and limits: nr rows with ne entries, of which no may be left out of a step,
+#: nm motors, ns sides of their velocity limits, nc couplers, nf joints with friction, nl limits of positions. There are
+#: na actuators and nt bounds of tendons, with ni terms of their lengths. Limits of positions are the last rows.
 JOINT_ROW_TABLE = (
     Field("motor", "(nm, 8)", "", "coordinate, kp, kd, q_d, v_d, u_0, effort and velocity limit"),
     Field("motor_row", "(nm,)", "-", "row of a motor's controller"),

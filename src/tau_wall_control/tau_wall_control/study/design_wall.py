@@ -43,15 +43,27 @@ class DesignSettings(BaseModel):
     device: str = Field(default="", description="YAML file of the device; the stand-in if empty")
     device_parameters: tuple[str, ...] = Field(default=(), description="entries section.name=value in its place")
     scheme: str = Field(default="stiff", description=f"one of {', '.join(SCHEMES)}")
-    per_axis: int | None = Field(default=None, ge=1, le=9, description="operating points along each axis")
-    delay: int | None = Field(default=None, ge=0, le=8, description="samples that a command is known to be late")
-    normal: tuple[float, float, float] | None = Field(default=None, description="of the wall, world axes")
-    normal_weight: float | None = Field(default=None, gt=0.0, description="weight along the normal over that across it")
-    weight_angle: float | None = Field(default=None, gt=0.0, description="Q = 1/weight^2 [rad]")
-    weight_rate: float | None = Field(default=None, gt=0.0, description="Q = 1/weight^2 [rad/s]")
-    weight_torque: float | None = Field(default=None, gt=0.0, description="R = 1/weight^2 [N m]")
-    disturbance_rate: float | None = Field(default=None, gt=0.0, description="random walk of the push [N m/sqrt(s)]")
-    feedforward: bool | None = Field(default=None, description="inverse dynamics of a reference that moves")
+    per_axis: int | None = Field(
+        default=None, ge=1, le=9, description="operating points along each axis; default: the device file's"
+    )
+    delay: int | None = Field(
+        default=None, ge=0, le=8, description="samples that a command is known to be late; default: the scheme's"
+    )
+    normal: tuple[float, float, float] | None = Field(
+        default=None, description="of the wall, world axes; default: the scheme's"
+    )
+    normal_weight: float | None = Field(
+        default=None, gt=0.0, description="weight along the normal over that across it; default: the scheme's"
+    )
+    weight_angle: float | None = Field(default=None, gt=0.0, description="Q = 1/weight^2 [rad]; default: the scheme's")
+    weight_rate: float | None = Field(default=None, gt=0.0, description="Q = 1/weight^2 [rad/s]; default: the scheme's")
+    weight_torque: float | None = Field(default=None, gt=0.0, description="R = 1/weight^2 [N m]; default: the scheme's")
+    disturbance_rate: float | None = Field(
+        default=None, gt=0.0, description="random walk of the push [N m/sqrt(s)]; default: the scheme's"
+    )
+    feedforward: bool | None = Field(
+        default=None, description="inverse dynamics of a reference that moves; default: the scheme's"
+    )
     output: str = Field(default="", description="second path of the controller's file")
 
     @cached_property

@@ -36,11 +36,21 @@ class StudySettings(BaseModel):
         min_length=1,
         description="of the parts paper and force: schemes, or files of designed controllers",
     )
-    rows: int | None = Field(default=None, ge=1, le=201, description="query points along y")
-    columns: int | None = Field(default=None, ge=1, le=201, description="query points along x")
-    runs: int | None = Field(default=None, ge=2, le=10000, description="with noise, at each point")
-    force: float | None = Field(default=None, gt=0.0, le=1000.0, description="of a push [N]")
-    noise: float | None = Field(default=None, gt=0.0, le=1000.0, description="of the force [N]")
+    rows: int | None = Field(
+        default=None, ge=1, le=201, description="query points along y; default: the device file's, quick: 3"
+    )
+    columns: int | None = Field(
+        default=None, ge=1, le=201, description="query points along x; default: the device file's, quick: 3"
+    )
+    runs: int | None = Field(
+        default=None, ge=2, le=10000, description="with noise, at each point; default: the device file's, quick: 3"
+    )
+    force: float | None = Field(
+        default=None, gt=0.0, le=1000.0, description="of a push [N]; default: the device file's"
+    )
+    noise: float | None = Field(
+        default=None, gt=0.0, le=1000.0, description="standard deviation of the force [N]; default: the device file's"
+    )
     devices: int = Field(default=13, ge=1, le=1000, description="random devices of the part devices")
     seed: int = Field(default=0, ge=0, description="of all noise")
     size: Literal["full", "quick"] = Field(default="full", description="quick: a few values of everything")
