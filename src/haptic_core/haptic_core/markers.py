@@ -12,6 +12,7 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from haptic_core.messages import set_pose
+from haptic_math.quantities import quaternion_length
 
 #: largest number of points of a trail, and smallest distance between two of them along one axis [m]
 _TRAIL_POINTS, _TRAIL_STEP = 3000, 5e-4
@@ -26,7 +27,7 @@ class MarkerCanvas:
         frame_id: frame of the markers.
         namespace: namespace of the markers, the node's name.
         position: of the drawing's own frame in `frame_id` [m], shape (3,).
-        orientation: of the drawing's own frame, quaternion (x, y, z, w), which is normalised.
+        orientation: of the drawing's own frame, quaternion (x, y, z, w), which is normalised; ValueError for zero.
 
     Positions (3,) [m] and quaternions (x, y, z, w) of the methods are in the drawing's own frame.
     """
@@ -36,7 +37,8 @@ class MarkerCanvas:
     ) -> None:
         self._frame_id, self._namespace = frame_id, namespace
         rotation = np.asarray(orientation, dtype=float)
-        self._origin = np.concatenate([np.asarray(position, dtype=float), rotation / np.linalg.norm(rotation)])
+        length = quaternion_length("orientation", rotation)
+        self._origin = np.concatenate([np.asarray(position, dtype=float), rotation / length])
         self._markers: dict[str, Marker] = {}
         self._trails: dict[str, list[Point]] = {}
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from operator import attrgetter, truediv
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from haptic_core.errors import InputError
 
@@ -45,9 +46,15 @@ def allocate(message: Any, field: str, size: int) -> np.ndarray:
     return view(getattr(message, field))
 
 
-def set_vector(target: Any, values: Any) -> None:
+def _floats(values: ArrayLike) -> list[float]:
+    """Returns numbers as floats: rclpy reads the memory of other numbers as that of a float."""
+    numbers: list[float] = np.asarray(values, dtype=float).tolist()
+    return numbers
+
+
+def set_vector(target: Any, values: Iterable[float]) -> None:
     """Writes three numbers into a Vector3 or Point."""
-    target._x, target._y, target._z = values
+    target._x, target._y, target._z = map(float, values)  # see `_floats`; faster for three
 
 
 def vector(source: Any) -> tuple[float, float, float]:
@@ -55,22 +62,22 @@ def vector(source: Any) -> tuple[float, float, float]:
     return source._x, source._y, source._z
 
 
-def set_pose(pose: Any, values: np.ndarray) -> None:
+def set_pose(pose: Any, values: ArrayLike) -> None:
     """Writes [x, y, z, qx, qy, qz, qw] into a Pose."""
     p, q = pose.position, pose.orientation
-    p._x, p._y, p._z, q._x, q._y, q._z, q._w = values.tolist()
+    p._x, p._y, p._z, q._x, q._y, q._z, q._w = _floats(values)
 
 
-def set_twist(twist: Any, values: np.ndarray) -> None:
+def set_twist(twist: Any, values: ArrayLike) -> None:
     """Writes [linear; angular] into a Twist or an Accel."""
     a, b = twist.linear, twist.angular
-    a._x, a._y, a._z, b._x, b._y, b._z = values.tolist()
+    a._x, a._y, a._z, b._x, b._y, b._z = _floats(values)
 
 
-def set_wrench(wrench: Any, values: np.ndarray) -> None:
+def set_wrench(wrench: Any, values: ArrayLike) -> None:
     """Writes [force; torque] into a Wrench."""
     f, t = wrench.force, wrench.torque
-    f._x, f._y, f._z, t._x, t._y, t._z = values.tolist()
+    f._x, f._y, f._z, t._x, t._y, t._z = _floats(values)
 
 
 def pose_array(pose: Any) -> np.ndarray:
@@ -106,7 +113,7 @@ class ToolWriter:
         )  # fmt: skip
 
     def write(self, values: Sequence[float]) -> None:
-        """Writes 19 numbers: pose (7) with quaternion x, y, z, w, twist (6), wrench (6)."""
+        """Writes 19 floats: pose (7) with quaternion x, y, z, w, twist (6), wrench (6)."""
         p, q, v, w, f, t = self._parts
         (
             p._x, p._y, p._z, q._x, q._y, q._z, q._w,

@@ -109,7 +109,6 @@ class SafetyLayer:
             raise ParameterError(f"engagement_time: expected 0 or more and finite [s], got {engagement_time}")
         self.limits = limits
         self.counts: Counter[str] = Counter()
-        self.limited = 0
         self._ramp_ticks = engagement_time / period
         self._bounds = [
             (name, effort, rate * period)
@@ -117,9 +116,15 @@ class SafetyLayer:
         ]
         self._box = [*zip("xyz", *limits.workspace, strict=True)]
         self._speeds = [*zip(limits.joints, limits.velocity, strict=True)]
-        self._last = [0.0] * len(limits.joints)
-        self._ramp: int | None = None
         self._start = np.zeros(0), np.zeros(0)
+        self.restart()
+
+    def restart(self) -> None:
+        """Starts at the first tick of a run: without ramp, with zero effort before, and with no counts."""
+        self._last = [0.0] * len(self._bounds)
+        self._ramp: int | None = None
+        self.counts.clear()
+        self.limited = 0
 
     def disengage(self) -> None:
         """Restarts the ramp for later commands, because the device is in its safe state."""
@@ -148,10 +153,12 @@ class SafetyLayer:
         """Limits joint efforts (n,) [N m] or [N] for the next period. Returns the array itself if it is within limits.
 
         Raises:
-            SafetyError: an effort is not finite.
+            SafetyError: an effort is not finite, or there are not n of them.
         """
         self.limited = 0
         efforts = command.tolist()
+        if len(efforts) != len(self._bounds):
+            raise SafetyError(f"effort: expected {len(self._bounds)} numbers, got {len(efforts)}")
         for (name, _, _), value in zip(self._bounds, efforts, strict=True):
             if not math.isfinite(value):
                 raise SafetyError(f"joint {name}: effort: expected finite, got {value}")
@@ -248,8 +255,11 @@ class SafetyLayer:
             place: position (3,) of the tool point in the base frame [m]; further numbers, as in a pose, are ignored.
 
         Raises:
-            SafetyError: a joint is too fast, the tool is outside the workspace, or a number is not finite.
+            SafetyError: a joint is too fast, the tool is outside the workspace, or a number is not finite or missing.
         """
+        if len(velocity) != len(self._speeds) or len(place) < len(self._box):
+            expected = f"{len(self._speeds)} joint velocities and a position of {len(self._box)} numbers"
+            raise SafetyError(f"measured state: expected {expected}, got {len(velocity)} and {len(place)}")
         for (name, limit), speed in zip(self._speeds, velocity.tolist(), strict=True):
             if not abs(speed) <= limit:  # also true for NaN
                 raise SafetyError(f"joint {name}: speed {speed:.3g} above the limit {limit:g}")

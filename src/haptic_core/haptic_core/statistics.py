@@ -31,7 +31,7 @@ class TimeStatistics:
     def percentiles(self, *percent: float, last: int | None = None) -> list[float]:
         """Computes percentiles [s] of the durations in the window, or of the `last` ones; zeros if it is empty."""
         window, end = self._window, self.count % len(self._window)
-        n = min(self.count, len(window), last or self.count)
+        n = min(self.count, len(window), self.count if last is None else max(0, last))
         if not n:
             return [0.0 for _ in percent]
         rising = np.sort(np.concatenate((window[max(0, end - n) : end], window[len(window) - max(0, n - end) :])))

@@ -236,3 +236,8 @@ def test_what_is_drawn_later_does_not_change_what_was_given(canvas: MarkerCanvas
     before = message_of(canvas)
     place += 1.0
     assert message_of(canvas) == before
+
+
+def test_an_orientation_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="orientation: expected a quaternion"):
+        MarkerCanvas("base", "constraints", PLACE, (0.0, 0.0, 0.0, 0.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Point, Pose, Twist, Vector3, Wrench
 from hypothesis import given
 from hypothesis import strategies as st
+from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Header
 
 from haptic_core.errors import InputError
@@ -73,6 +75,25 @@ def put(message: Any, path: str, value: float) -> None:
         getattr(message, name)[int(index)] = value
     else:
         setattr(message, name, value)
+
+
+@pytest.mark.parametrize("kind", [int, np.float32, list])
+def test_numbers_that_are_no_floats_are_published_as_floats(kind: Any) -> None:
+    """rclpy reads the memory of other numbers as that of a float: -5 became NaN, 1 became 5e-324."""
+    pose, twist, wrench = Pose(), Twist(), Wrench()
+    values = [1, 2, -5, 0, 0, 0, 1]
+    given = values if kind is list else np.array(values, dtype=kind)
+    set_pose(pose, given)
+    set_twist(twist, given[:6])
+    set_wrench(wrench, given[:6])
+    for message in (pose, twist, wrench):
+        again = deserialize_message(serialize_message(message), type(message))
+        assert again == message
+        assert [*map(float, given[: len(list(numbers(message)))])] == [
+            attrgetter(path)(again) for path in numbers(message)
+        ]
+    set_vector(wrench.torque, given[:3])
+    assert vector(deserialize_message(serialize_message(wrench), Wrench).torque) == (1.0, 2.0, -5.0)
 
 
 def device_state() -> DeviceState:

@@ -313,3 +313,14 @@ def test_a_period_or_a_time_that_cannot_be_used_is_refused(values: dict[str, flo
     with pytest.raises(ParameterError) as error:
         layer(**values)
     assert str(error.value).startswith(message)
+
+
+def test_a_wrong_number_of_values_stops_the_device() -> None:
+    """A position without z passed the limit of the workspace along z."""
+    safe = layer(workspace=((-0.1,) * 3, (0.1,) * 3))
+    with pytest.raises(SafetyError, match="effort: expected 2 numbers, got 3"):
+        safe.effort(np.zeros(3))
+    with pytest.raises(SafetyError, match="2 joint velocities and a position of 3 numbers, got 2 and 2"):
+        safe.check(np.zeros(2), np.zeros(2))
+    with pytest.raises(SafetyError, match="2 joint velocities and a position of 3 numbers, got 1 and 3"):
+        safe.check(np.zeros(1), np.zeros(3))

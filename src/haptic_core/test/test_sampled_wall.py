@@ -55,6 +55,15 @@ def test_between_the_samples_the_mass_moves_as_its_differential_equation_says() 
     np.testing.assert_allclose(expm(A * 0.01)[:2, 1:], [[a, d], [c, e]], rtol=1e-12)
 
 
+@pytest.mark.parametrize("damping", [0.0, 1e-12, 1e-8, 1e-6, 1e-4, 0.049, 0.051, 1.0])
+def test_the_transition_is_accurate_with_any_damping(damping: float) -> None:
+    """Without damping the mass moves by T v + F T^2/(2 m)."""
+    A = np.zeros((3, 3))
+    A[0, 1], A[1, 1], A[1, 2] = 1.0, -damping / MASS, 1.0 / MASS
+    (a, c), (d, e) = transition(Wall(1.0, 0.0, damping, T), MASS)
+    np.testing.assert_allclose(expm(A * T)[:2, 1:], [[a, d], [c, e]], rtol=1e-9)
+
+
 def test_a_mass_that_stays_in_contact_is_stable_as_long_as_its_dampers_outweigh_the_hold() -> None:
     """K T/2 < b + B (Gil et al. 2004), to first order in b T/m = 0.02."""
     for B in (0.0, 0.5):

@@ -73,3 +73,9 @@ def test_times_of_ticks_rise_and_a_number_beyond_all_ticks_is_left_out():
     ticks, stamps = times.lists()
     assert ticks == [2, 3, 2**63 - 1]
     assert stamps[0] <= stamps[2] <= stamps[1]
+
+
+def test_of_the_last_no_durations_all_percentiles_are_zero():
+    statistics = TimeStatistics()
+    statistics.add(3_000)
+    assert statistics.percentiles(50, last=0) == [0.0]

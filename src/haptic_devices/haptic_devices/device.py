@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from haptic_core.commands import Motion
 from haptic_core.errors import EntryError, HapticError, ParameterError, shortened
@@ -228,9 +229,17 @@ class Device(ABC):
 
 
 class DeviceParameters(BaseModel):
-    """Base of a device's parameters: refuses unknown names, and numbers that are not finite."""
+    """Base of a device's parameters: refuses unknown names, numbers that are not finite, and true as a number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_value(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuses true and false for other fields, for which pydantic takes 1 and 0."""
+        if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation is not bool:
+            raise PydanticCustomError("number", "Input should be no truth value")
+        return value
 
 
 Parameters = TypeVar("Parameters", bound=DeviceParameters)

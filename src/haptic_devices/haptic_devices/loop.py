@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from haptic_core.commands import CommandCollector, Motion
+from haptic_core.errors import ParameterError
 from haptic_core.safety import SafetyError, SafetyLayer
 from haptic_devices.device import Device, DeviceError, Reading
 
@@ -86,6 +87,8 @@ class TickLoop:
         self.device = device
         self.safety = SafetyLayer(device.limits(), period=period, engagement_time=engagement_time)
         self.collector = CommandCollector(sources, len(device.joints))
+        if command_delay_ticks < 0:
+            raise ParameterError(f"command_delay_ticks: expected 0 or more, got {command_delay_ticks}")
         self._delay = command_delay_ticks
         self._watchdog = watchdog_periods
         self._follows = device.kind == "admittance"
@@ -98,16 +101,20 @@ class TickLoop:
 
         Silence counts from this tick. Commands are ramped in, unless the tick is 0.
         """
-        if tick:
-            self.safety.disengage()
         self.collector.reset()
         self.collector.expect(tick)
         self.tick = tick
         self.missed = 0
         self.resume()
+        if not tick:
+            self.safety.restart()
 
     def resume(self) -> None:
-        """Ends the safe state without a restart: silence counts from the present tick."""
+        """Continues after a reset of the device, without a restart: silence counts from the present tick.
+
+        Commands are ramped in, also if the status was OK, since the device starts with zero effort at its start.
+        """
+        self.safety.disengage()
         self.collector.resume()
         self._forget()
 

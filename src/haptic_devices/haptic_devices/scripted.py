@@ -41,11 +41,18 @@ class Script:
     Args:
         time: times (n,) [s], ascending.
         values: position [m], velocity [m/s], force [N], each (n, 6).
+
+    Raises:
+        ParameterError: the times do not rise, a kind is missing or has another shape, or a number is not finite.
     """
 
     def __init__(self, time: np.ndarray, values: dict[str, np.ndarray]) -> None:
         if len(time) < 2 or not (np.diff(time) > 0.0).all() or not np.isfinite(time).all():
             raise ParameterError("time: expected two or more rising, finite times [s]")
+        for name in _KINDS:
+            shape = np.shape(values.get(name, ()))
+            if shape != (len(time), 6):
+                raise ParameterError(f"{name}: expected shape ({len(time)}, 6), as many rows as times, got {shape}")
         for name, column in values.items():
             if not (np.abs(column) < LARGEST).all():  # also true for NaN
                 raise ParameterError(f"{name}: expected finite numbers below {LARGEST:g}")
@@ -262,6 +269,7 @@ class ScriptedDevice(Device):
 
     def activate(self) -> None:
         self._tick = 0
+        self._reading.effort[:] = 0.0
         self._play()
 
     def read(self) -> Reading:

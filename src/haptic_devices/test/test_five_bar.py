@@ -9,6 +9,7 @@ import pytest
 from five_bar_cases import DEFAULT, HOME, PERIOD, ROUNDING, five_bar, hand, motion, run, still
 
 from haptic_core.commands import POSITION, VELOCITY, Motion
+from haptic_devices.cobotic import CoboticHandController
 from haptic_devices.components import joint_friction
 from haptic_devices.five_bar import FiveBar, FiveBarParameters
 
@@ -154,3 +155,20 @@ def test_the_description_has_what_a_report_needs():
     described = five_bar(hand()).description()
     assert described["device"]["compensation"] == "none" and described["hand"]["mass"] == 0.2
     assert described["phases"][0]["kind"] == "slide"
+
+
+@pytest.mark.parametrize("kind", [FiveBar, CoboticHandController])
+def test_a_device_that_was_never_switched_on_can_be_stopped(kind):
+    device = kind.from_file()
+    device.safe_stop()
+    device.configure(1e-3)
+    device.activate()
+    assert not device._stopped
+
+
+def test_the_compensation_of_recorded_motions_leaves_the_device_at_its_start():
+    device, fresh = five_bar(compensation="parallel"), five_bar(compensation="parallel")
+    device.compensation_history(there_and_back()[:300])
+    for each in (device, fresh):
+        each.follow(None)
+    assert (device.truth().values == fresh.truth().values).all()

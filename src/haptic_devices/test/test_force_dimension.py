@@ -234,3 +234,21 @@ def test_the_search_counts_devices_and_opens_none(library: Path, sdk: Any) -> No
     assert not force_dimension.search(parameters).connected
     absent = force_dimension.search(make(force_dimension.DRIVER, "library=no_such_sdk.so").parameters)
     assert (absent.connected, absent.detail) == (False, "library no_such_sdk.so not found")
+
+
+@pytest.mark.parametrize(
+    ("effort", "message"),
+    [
+        ([1.0, np.nan, 0.0], r"effort: expected finite numbers, got nan at \[1\]"),
+        ([np.inf, 0.0, 0.0], "effort: expected finite numbers, got inf"),
+        ([1.0], r"effort: expected shape \(3,\), got \(1,\)"),
+    ],
+)
+def test_forces_that_no_limit_holds_stop_the_device(library: Path, sdk: Any, effort: Any, message: str) -> None:
+    """NaN passed the limit to the device, and one number acted along all axes."""
+    device = start(library)
+    device.write(np.array([1.0, 2.0, 3.0]))
+    with pytest.raises(DeviceError, match=message):
+        device.write(np.array(effort))
+    assert_array_equal(vector_of(sdk.emulator_force), np.zeros(3))
+    assert not device.read().effort.any()

@@ -67,3 +67,9 @@ def test_parallel_elements_leave_less_of_a_reversing_joint_s_friction_than_one_w
         left[kind] = np.sqrt(np.mean((friction[1:] - run(compensation(kind), velocity)) ** 2))
     assert left["parallel"] < 0.7 * left["model_c"] < 0.2 * left["none"]
     assert left["parallel"] > 0.2  # the Stribeck effect stays: no compensation of this kind is exact
+
+
+def test_another_kind_is_refused():
+    """It was computed as one element of another displacement."""
+    with pytest.raises(ValueError, match="kind: expected none, model_c or parallel, got 'model C'"):
+        compensation("model C")

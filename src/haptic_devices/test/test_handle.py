@@ -306,3 +306,27 @@ def test_the_tau_s_stops_hold_against_the_strongest_pull():
 
 def test_the_last_column_of_both_plans_is_the_grip():
     assert len(planar_row()) == 7 and len(spatial_row(pose_of())) == GRIP + 1
+
+
+@pytest.mark.parametrize("name", ["joystick", "tau"])
+def test_a_target_that_the_caller_changes_moves_no_hand(name):
+    """The filter that smooths the handle's jumps was bypassed."""
+    device = make(name)
+    advance(device, 5)
+    for held in (False, True, False):
+        pose = device.hold_handle(held)
+        before = device.truth().operator_target.copy()
+        pose[0] += 0.02
+        advance(device, 1)
+        assert abs(device.truth().operator_target[0] - before[0]) < 1e-4
+
+
+def test_a_planar_hand_exerts_the_same_force_at_the_start_with_any_grip_while_it_moves():
+    tool, target = pose_of((0.01, 0.02, 0.0)), pose_of((0.012, 0.025, 0.0))
+    for grip in (0.0, 0.3, 1.0):
+        row = planar_row(0.012, 0.025, 0.1, -0.2, 0.5, 0.25, grip)
+        handle = Handle(row, target, tool, (500.0, 0.0))
+        before, after = np.zeros(2), np.zeros(2)
+        muscle_force(PLANAR, row, 0.0, tool, np.zeros(6), before)
+        muscle_force(PLANAR, handle.table[0], 0.0, tool, np.zeros(6), after)
+        np.testing.assert_allclose(after, before, rtol=1e-12)

@@ -319,3 +319,10 @@ def test_the_rate_sets_how_often_the_input_is_read(context: Context, pad: Pad, m
     assert all(0.1 <= elapsed <= 0.5 for elapsed in times)  # never more often, and a long pause counts for 5 periods
     executor.shutdown()
     node.destroy_node()
+
+
+def test_a_start_in_whole_numbers_is_a_start():
+    """The pose stayed whole numbers, so that the handle never moved."""
+    made = Leader(np.array([0, 0, 0, 0, 0, 0, 1]), **NUMBERS)
+    assert made.advance(Deflection((1.0, 0.0, 0.0)), 0.1)
+    assert made.pose[0] == pytest.approx(0.1 * NUMBERS["speed"])

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from haptic_core.errors import ParameterError
 from haptic_devices.components import encoder
 from haptic_devices.device import load_parameters
 from haptic_devices.hands.operator import HandParameters, SimulatedHand
 from haptic_devices.joystick import DEFAULT_FILE, Joystick, JoystickParameters, tip_jacobian, tip_state
-from haptic_devices.motions.planar import stroke_plan
+from haptic_devices.motions.planar import MotionPlan, stroke_plan, to_and_fro_plan
 
 LENGTH = 0.15
 PERIOD = 1e-3
@@ -227,3 +228,35 @@ def test_a_plan_of_another_period_is_refused_with_both_periods():
     device = Joystick.from_file(None, hand())
     with pytest.raises(ValueError, match=r"period: the hand's plan has 0\.001 s, got 0\.002 s"):
         device.configure(2e-3)
+
+
+@pytest.mark.parametrize("start", [(0.2, 0.0), (0.0, -0.16), (0.14, 0.14), (0.1125, 0.0), (0.0, -0.1125)])
+def test_a_plan_that_starts_out_of_reach_is_refused(start):
+    """A start beyond the stop of 0.8 rad, 0.1076 m, jumped to the stop; others were a math domain error."""
+    plan = MotionPlan(PERIOD, np.array([[*start, 0.0, 0.0, 0.0, 0.0, 1.0]]), ())
+    with pytest.raises(ValueError, match=f"the hand's plan starts out of reach, at x = {start[0]:.3g} m"):
+        joystick(SimulatedHand(hand().parameters, plan, 0))
+
+
+def test_a_period_too_long_for_the_hand_s_impedance_is_refused():
+    """At 0.1 s the hand shook the joystick at 30 rad/s."""
+    stiff = HandParameters(**{**hand().parameters.model_dump(), "damping": 200.0})
+    device = Joystick(load_parameters(JoystickParameters, DEFAULT_FILE), SimulatedHand(stiff, to_and_fro_plan(0.1), 0))
+    with pytest.raises(
+        ValueError, match=r"period: expected 0.0\d+ s or less, so that 10 steps follow the hand, got 0.1 s"
+    ):
+        device.configure(0.1)
+    longest = 0.999 * device._longest_period()
+    device = Joystick(device.parameters, SimulatedHand(stiff, to_and_fro_plan(longest), 0))
+    device.configure(longest)
+    for _ in range(200):
+        device.write(np.zeros(2))
+    assert np.abs(device.truth().velocity).max() < 1.0
+    free = Joystick(device.parameters)
+    free.configure(0.1)
+
+
+@pytest.mark.parametrize("value", ["true", "no"])
+def test_a_truth_value_is_no_number(value):
+    with pytest.raises(ParameterError, match=r"friction_coulomb=.*no truth value"):
+        load_parameters(JoystickParameters, DEFAULT_FILE, [f"friction_coulomb={value}"])

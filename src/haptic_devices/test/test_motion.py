@@ -219,3 +219,45 @@ def test_a_long_word_is_scaled_to_its_width_and_a_short_one_is_not():
     assert width(twelve, "a1") == pytest.approx(width(single, "a1") * 140 / (12 * 45), rel=1e-3)
     for plan in (three, twelve):
         assert np.ptp(plan.table[:, 0]) < 0.15  # a letter may be wider than its pitch
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (np.ones((5, 6)), r"table: expected shape \(5, 7\), got \(5, 6\)"),
+        (np.ones((5, 20)), r"table: expected shape \(5, 7\), got \(5, 20\)"),
+        (np.ones(7), r"table: expected shape \(7, 7\), got \(7,\)"),
+        (np.zeros((0, 7)), r"table: expected one row or more, got shape \(0, 7\)"),
+        (np.full((2, 7), np.nan), r"table: expected finite numbers, got nan at \[0, 0\]"),
+        (np.full((2, 7), 1.5), r"table: grip: expected numbers from 0 to 1, got 1.5 at \[0\]"),
+    ],
+)
+def test_a_table_that_compiled_code_would_read_wrongly_is_refused(table, message):
+    with pytest.raises(ParameterError, match=message):
+        MotionPlan(PERIOD, table, ())
+
+
+def test_a_table_of_other_numbers_is_converted():
+    given = np.ones((14, 5), dtype=np.int32).T[:, ::2]
+    table = MotionPlan(PERIOD, given, ()).table
+    assert table.dtype == float and table.flags.c_contiguous and (table == given).all()
+    with pytest.raises(ParameterError, match=r"period: expected above 0 and finite \[s\], got 0.0"):
+        MotionPlan(0.0, given, ())
+
+
+def test_a_start_that_the_caller_changes_moves_no_plan():
+    start, velocity = np.zeros(2), np.zeros(2)
+    builder = PlanBuilder(PERIOD, start, velocity)
+    start[0], velocity[0] = 0.06, 1.0
+    builder.move("go", "slide", start, np.zeros(2), 1.0)
+    assert abs(builder.build().table[0, :4]).max() < 1e-3
+
+
+def test_phases_that_do_not_exist_or_are_in_another_order_are_refused_by_name():
+    plan = PLANS["to_and_fro"]
+    with pytest.raises(ValueError, match=r"first: expected one of stroke 1, .*, got 'x'"):
+        plan.part("x")
+    with pytest.raises(ValueError, match=r"last: expected one of stroke 1, .*, got 'y'"):
+        plan.part("stroke 1", "y")
+    with pytest.raises(ValueError, match="last: expected stroke 3 or a phase after it, got 'stroke 1'"):
+        plan.part("stroke 3", "stroke 1")

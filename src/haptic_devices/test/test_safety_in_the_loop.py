@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from haptic_core.commands import EFFORT, MOTION
-from haptic_core.errors import InputError
+from haptic_core.errors import InputError, ParameterError
 from haptic_devices.control.hosted import IDLE, RUN, STOP, HostedDevice, parse_parameters
 from haptic_devices.device import Device
 from haptic_devices.factories import find_device
@@ -299,3 +299,35 @@ def test_the_host_stops_for_a_command_that_is_not_finite_and_for_a_tip_outside()
     host.device.read().tool_pose[1] = -0.2
     host.read()
     assert (host.status, host.reason) == (SAFE_STOP, "tool: y = -0.2 m outside the workspace, -0.11 to 0.11 m")
+
+
+def test_after_a_reset_of_a_running_device_commands_rise_at_the_effort_rate_and_are_ramped_in():
+    """The device starts with zero effort; the force of before the reset acted again in one tick."""
+    loop = TickLoop(make("joystick", "effort_rate_limit=200"), ["a"])
+    assert play(loop, 20, 1.0, 0.0)[-1, 0] == 1.0
+    loop.device.activate()
+    loop.resume()
+    assert_allclose(play(loop, 6, 1.0, 0.0)[:, 0], [0.2, 0.4, 0.6, 0.8, 1.0, 1.0], rtol=1e-14)
+    loop = TickLoop(make(), ["a"], engagement_time=0.01)
+    play(loop, 20, 1.0, 0.0)
+    loop.device.activate()
+    loop.resume()
+    assert_allclose(play(loop, 12, 1.0, 0.0)[:, 0], np.minimum(1.0, 0.1 * np.arange(12)), rtol=1e-14)
+
+
+def test_a_restart_at_tick_0_is_the_first_start():
+    """Counts, the last effort and a ramp that had begun were left."""
+    loop = TickLoop(make("joystick", "effort_rate_limit=200"), ["a"], engagement_time=0.01)
+    first = play(loop, 6, 1.0, 0.0)
+    for stopped in (False, True):
+        if stopped:
+            loop.stop(SAFE_STOP, "test")
+        loop.device.activate()
+        loop.restart()
+        assert not loop.safety.counts and not loop.safety.limited
+        assert_array_equal(play(loop, 6, 1.0, 0.0), first)
+
+
+def test_a_negative_delay_is_refused():
+    with pytest.raises(ParameterError, match="command_delay_ticks: expected 0 or more, got -1"):
+        TickLoop(make(), ["a"], command_delay_ticks=-1)

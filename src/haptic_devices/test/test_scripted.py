@@ -120,6 +120,13 @@ def test_activation_plays_the_script_from_the_start(file):
     assert scripted.read().position[0] == 0.0
 
 
+def test_activation_forgets_the_last_effort(file):
+    played = device(file)
+    played.write(np.array([1.0, 2.0, 3.0]))
+    played.activate()
+    assert not played.read().effort.any()
+
+
 def test_the_end_is_one_period_after_the_last_sample(file):
     assert device(file).end_time == pytest.approx(0.03 + PERIOD)
 
@@ -386,6 +393,14 @@ def test_playing_gives_the_bits_of_plain_interpolation(file, source, period):
             assert scripted.read().values.tobytes() == interpolated(script, tick * period).tobytes()
             scripted.write(np.zeros(3))
         scripted.activate()
+
+
+@pytest.mark.parametrize("shape", [(2, 6), (3, 3), (3, 7), None])
+def test_values_that_do_not_fit_the_times_are_refused(shape):
+    values = {kind: np.zeros((3, 6)) for kind in ("position", "velocity", "force")}
+    values["velocity"] = np.zeros(shape) if shape else None
+    with pytest.raises(ParameterError, match=r"velocity: expected shape \(3, 6\), as many rows as times, got "):
+        Script(np.arange(3.0), values)
 
 
 def test_signals_are_played_at_the_time_of_each_tick(file):

@@ -24,7 +24,7 @@ unit = st.tuples(*[st.floats(-1.0, 1.0)] * 3).map(np.array).filter(lambda v: np.
 
 
 def hand(seed: int = 0, **changes: float) -> SpatialHand:
-    plan = SpatialPlan(PERIOD, np.zeros((1, 20)), ())
+    plan = SpatialPlan(PERIOD, np.eye(1, 20, 6), ())
     return SpatialHand(SpatialHandParameters(**{**NUMBERS, **changes}), plan, seed)
 
 

@@ -10,11 +10,13 @@ import pytest
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
+from haptic_core.errors import ParameterError
 from haptic_devices.cobotic import CoboticHandController, inverse
 from haptic_devices.motions import planar as motion_module
 from haptic_devices.motions.spatial import (
     CIRCLE_RADIUS,
     CIRCLE_SPEED,
+    COLUMN_COUNT,
     DISK_RADIUS,
     GRIP,
     GUIDE_CURVATURE,
@@ -315,3 +317,13 @@ def test_the_guided_tool_is_pressed_downwards_on_its_ways_and_at_rest():
     pressed = [phase.name for phase in plan.phases if phase.kind == "push"]
     assert pressed == ["along, pressed", "press", "across, pressed", "back, pressed"]
     assert (plan.table[part(plan, "press"), TWIST] == 0.0).all()
+
+
+@pytest.mark.parametrize("length", [0.0, 0.9, 2.0])
+def test_a_quaternion_of_another_length_is_refused(length):
+    table = np.eye(3, COLUMN_COUNT)
+    table[:, QUATERNION] = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, length], [0.0, 0.0, 0.0, 1.0]]
+    with pytest.raises(ParameterError, match=rf"expected length 1, got {length} at \[1\]"):
+        SpatialPlan(1e-3, table, ())
+    with pytest.raises(ParameterError, match=r"table: expected shape \(3, 20\), got \(3, 7\)"):
+        SpatialPlan(1e-3, table[:, :7], ())

@@ -114,6 +114,8 @@ class Port:
         rule: limits of the energy and of the damper.
         weights: weights of the squares in |v|^2, shape (n,).
 
+    The methods raise ValueError for vectors of another length than the weights.
+
     Attributes:
         energy: E_k [J]; below -E_0 the port is active.
         power: mean power absorbed in the last period [W].
@@ -130,8 +132,16 @@ class Port:
         """Sets energy, dissipation, damping and force to zero."""
         self.energy = self.power = self.dissipated = self.damping = 0.0
 
+    def _check(self, *vectors: Sequence[float]) -> None:
+        """Raises ValueError unless each of the vectors has as many numbers as there are weights."""
+        n = len(self.weights)
+        for vector in vectors:
+            if len(vector) != n:
+                raise ValueError(f"port: expected vectors of {n} numbers, as many as weights, got one of {len(vector)}")
+
     def absorb(self, force: Sequence[float], moved: Sequence[float]) -> None:
         """Adds the energy of one period with a constant force (n,) on the device and a displacement (n,)."""
+        self._check(force, moved)
         self._add(-sum(map(mul, force, moved)))
 
     def _add(self, work: float) -> None:
@@ -204,12 +214,14 @@ class ImpedancePort(Port):
         Returns:
             Force with the damper, shape (n,); the same object if there is no damper.
         """
+        self._check(force, velocity)
         if self._credit and any(force):
             self._take_credit()  # of the period in which the port reached a region with a force
         coming = -self.rule.period * sum(map(mul, force, velocity)) if self.rule.anticipate else 0.0
         damper = self._damper(velocity, coming)
         held = force if damper is None else list(map(sub, force, damper))
-        self._coming.append((held, self._nothing if damper is None else damper))
+        # a copy, since the caller may use its array again for the next force
+        self._coming.append((tuple(held), self._nothing if damper is None else damper))
         self._acting = self._coming.popleft()
         return held
 
@@ -224,13 +236,15 @@ class AdmittancePort(Port):
 
     def arrive(self, moved: Sequence[float], force: Sequence[float]) -> None:
         """Takes the displacement (n,) since the last sample, and the user's force (n,) on the port at this sample."""
+        self._check(moved, force)
         if self._last is not None:
             self._add(0.5 * (sum(map(mul, self._last, moved)) + sum(map(mul, force, moved))))
         self.dissipated += sum(map(mul, self._taken, moved))
-        self._last = force
+        self._last = tuple(force)  # a copy, since the caller may use its array again
 
     def damped_force(self, force: Sequence[float], velocity: Sequence[float]) -> Sequence[float]:
         """Returns the force (n,) for the rendering: the user's force (n,) minus the damper's at a velocity (n,)."""
+        self._check(force, velocity)
         damper = self._damper(velocity)
         self._taken = self._nothing if damper is None else damper
         return force if damper is None else list(map(sub, force, damper))

@@ -79,7 +79,7 @@ def finite_array(
         error: the value is not numeric, has another shape, or an entry is not finite.
     """
     try:
-        array = np.array(value, dtype=float, order="C") if copy else np.ascontiguousarray(value, dtype=float)
+        array = np.array(value, dtype=float, order="C") if copy else np.asarray(value, dtype=float, order="C")
     except (TypeError, ValueError):
         words = f"{shape[0]} numbers" if len(shape) == 1 else f"numbers of shape {shape}"
         raise error(f"{name}: expected {expected or words}, got {one_line(value)}") from None

@@ -73,6 +73,36 @@ def test_the_device_s_damper_counts_only_where_there_is_a_force() -> None:
     assert port.energy - plain.energy == pytest.approx(2.0 / T * (counted**2).sum(), rel=1e-12)
 
 
+def test_an_array_of_forces_may_be_used_again_for_the_next_ones() -> None:
+    forces, moved, user = np.random.default_rng(7).standard_normal((50, 2)), walk(8, 2, 50)[1:].tolist(), np.zeros(2)
+    reused, fresh = (AdmittancePort(PassivityRule(T), (1.0, 1.0)) for _ in range(2))
+    held, plain = (ImpedancePort(PassivityRule(T), (1.0, 1.0), delay=1) for _ in range(2))
+    for force, step in zip(forces, moved, strict=True):
+        user[:] = force
+        reused.arrive(step, user)
+        fresh.arrive(step, force.tolist())
+        held.arrive(step)
+        plain.arrive(step)
+        held.hold(user, (0.0, 0.0))
+        plain.hold(force.tolist(), (0.0, 0.0))
+    assert reused.energy == fresh.energy != 0.0
+    assert held.energy == plain.energy != 0.0
+
+
+def test_vectors_of_another_length_are_refused() -> None:
+    """They were cut to the shortest one."""
+    port, user = ImpedancePort(PassivityRule(T), TOOL_WEIGHTS), AdmittancePort(PassivityRule(T), TOOL_WEIGHTS)
+    for call in (
+        lambda: port.absorb((1.0,) * 3, (0.0,) * 6),
+        lambda: port.arrive((0.0,) * 3),
+        lambda: port.hold((0.0,) * 6, (0.0,) * 3),
+        lambda: user.arrive((0.0,) * 6, (1.0,) * 3),
+        lambda: user.damped_force((1.0,) * 3, (0.0,) * 6),
+    ):
+        with pytest.raises(ValueError, match="expected vectors of 6 numbers, as many as weights, got one of 3"):
+            call()
+
+
 def needed_damping(K: float, B: float, omega: float, samples: int = 2000) -> float:
     """Physical damping that makes up for what a sampled wall gives in a sinusoidal motion [N s/m].
 

@@ -103,3 +103,11 @@ def test_quaternion_of_another_length_is_refused(quaternion: tuple, options: dic
     with pytest.raises(OwnError) as refused:
         quaternion_length("q", quaternion, error=OwnError, **options)
     assert str(refused.value) == message
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_a_number_has_no_axes_whether_or_not_it_is_copied(copy: bool) -> None:
+    assert finite_array("x", 2, (), copy=copy) == 2.0
+    with pytest.raises(ValueError, match=r"x: expected shape \(1,\), got \(\)"):
+        finite_array("x", 2.0, (1,), copy=copy)
+    assert finite_array("x", np.ones((3, 4)).T, (4, 3), copy=copy).flags.c_contiguous

@@ -28,6 +28,9 @@ class FrictionCompensation:
         displacement: angle s after which all elements slip [rad].
         elements: number n of elements of "parallel".
         period: control period T [s].
+
+    Raises:
+        ValueError: the kind is another one.
     """
 
     def __init__(
@@ -41,6 +44,8 @@ class FrictionCompensation:
         elements: int,
         period: float,
     ) -> None:
+        if kind not in ("none", "model_c", "parallel"):
+            raise ValueError(f"kind: expected none, model_c or parallel, got {kind!r}")
         self._torque = np.zeros(joints)
         count = elements if kind == "parallel" else 1
 

@@ -21,6 +21,7 @@ from pydantic import Field
 
 from haptic_devices.components.urdf import FRAME, TOOL, Robot
 from haptic_devices.device import TRANSLATIONS, Device, DeviceError, DeviceParameters, Joint, Reading
+from haptic_math.quantities import finite_array
 
 Coordinate = Annotated[float, Field(ge=-1.0, le=1.0)]
 
@@ -120,7 +121,7 @@ class CartesianDevice(Device):
         self._powered = True
 
     def read(self) -> Reading:
-        """Reads the sensors; returns the last values after a failure, and a tool at the origin while closed."""
+        """Reads the sensors; returns the last values after a failure and while closed (at first the origin)."""
         if self._failed or not self._opened:
             return self._reading
         try:
@@ -146,11 +147,20 @@ class CartesianDevice(Device):
         reading.buttons = sensed.buttons
 
     def write(self, effort: np.ndarray) -> None:
+        """Commands forces (n,) [N] for the next period, which are limited; raises DeviceError on failure.
+
+        Forces that are not n finite numbers, for which no limit holds, stop the device.
+        """
         if not self._powered or self._failed:
             self._rest()
             return
         limit, force = self.parameters.force_limit, self._force
-        np.clip(effort, -limit, limit, out=force)
+        try:
+            wanted = finite_array(f"{self.name}: effort", effort, force.shape, copy=False, error=DeviceError)
+        except DeviceError:
+            self.safe_stop()
+            raise
+        np.clip(wanted, -limit, limit, out=force)
         if self._held is not None:
             force[self._held] = self._plane_force(self._held)
         try:

@@ -25,6 +25,19 @@ from haptic_devices.hands.operator import RELEASED, SimulatedAdmittanceDevice, S
 from haptic_devices.motions.planar import POSITION
 
 
+def make_compensation(p: FiveBarParameters, period: float) -> FrictionCompensation:
+    """Makes the friction compensation of the servo for a control period [s]."""
+    return FrictionCompensation(
+        p.compensation,
+        2,
+        coulomb=p.compensation_coulomb,
+        viscous=p.compensation_viscous,
+        displacement=p.compensation_displacement,
+        elements=p.compensation_elements,
+        period=period,
+    )
+
+
 class FiveBar(SimulatedAdmittanceDevice):
     """The simulated manipulator.
 
@@ -131,15 +144,7 @@ class FiveBar(SimulatedAdmittanceDevice):
         self._arguments = self._linkage, self._arm.numbers(), tuple(self._state), self._servo, self._cell.arrays()
         self._speeds = np.array([joint.velocity_limit for joint in self.joints])
         self._period = period
-        self._compensation = FrictionCompensation(
-            p.compensation,
-            2,
-            coulomb=p.compensation_coulomb,
-            viscous=p.compensation_viscous,
-            displacement=p.compensation_displacement,
-            elements=p.compensation_elements,
-            period=period,
-        )
+        self._compensation = make_compensation(p, period)
         self.activate()
         self.follow(None)  # compiles the integration, or loads it from the cache
 
@@ -208,13 +213,15 @@ class FiveBar(SimulatedAdmittanceDevice):
         """Computes the torques (n, 2) [N m] of the friction compensation for n motions from the start.
 
         For recorded commands (`haptic_core.commands.motion_of`, shifted by the run's `command_delay_ticks`), row k acts
-        in the period that ends at tick k + 1, like row k + 1 of `joint_friction.history`. Restarts the device.
+        in the period that ends at tick k + 1, like row k + 1 of `joint_friction.history`. Restarts the device before
+        and after the computation.
         """
         self.activate()
         rows = []
         for motion in motions:
             self._aim(motion)
             rows.append(self._compensation.step(self.target_velocity).copy())
+        self.activate()
         return np.array(rows).reshape(-1, 2)
 
     def robot_description(self) -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from haptic_devices.components import joint_friction
-from haptic_devices.components.friction_compensation import FrictionCompensation
-from haptic_devices.five_bar.device import FiveBar
+from haptic_devices.five_bar.device import FiveBar, make_compensation
 from haptic_devices.five_bar.kinematics import inverse, joint_rates, tool_jacobian
 
 
@@ -45,15 +44,7 @@ def compensation_torque(device: FiveBar, position: np.ndarray, velocity: np.ndar
     torque, q, rates = np.zeros((len(position), 2)), np.zeros(2), np.zeros(2)
     if p.compensation == "none":
         return torque
-    compensation = FrictionCompensation(
-        p.compensation,
-        2,
-        coulomb=p.compensation_coulomb,
-        viscous=p.compensation_viscous,
-        displacement=p.compensation_displacement,
-        elements=p.compensation_elements,
-        period=period,
-    )
+    compensation = make_compensation(p, period)
     for row in range(len(position) - 1):
         inverse(device.geometry, position[row, 0], position[row, 1], q)
         joint_rates(device.geometry, q, velocity[row, 0], velocity[row, 1], rates)

@@ -56,7 +56,8 @@ class Handle:
             pose[3:7] = tool[3:7] + grip * (_aligned(target[3:7], tool[3:7]) - tool[3:7])
             pose[3:7] /= np.linalg.norm(pose[3:7])
         self.pose, self._rate, self._wanted = pose, np.zeros(7), pose.copy()
-        self._rate[:n] = grip * row[columns.VELOCITY]
+        # a planar hand's damping acts with any grip
+        self._rate[:n] = row[columns.VELOCITY] if self._planar else grip * row[columns.VELOCITY]
         self.table = np.zeros((1, len(row)))
         self.table[0, columns.GRIP] = 1.0
         self._write()

@@ -200,7 +200,7 @@ class HandHeldDevice(Device):
     """A simulated device whose tool a simulated hand may hold.
 
     A device calls `_follow_plan` in `activate`, and `_lead` at the beginning of `write` or `follow`. In period k its
-    hand follows row k of `_table`. This is the hand's `table`, or that of the handle while a user leads the hand.
+    hand follows row k of the table in `_hand`: that of its plan, or that of the handle while a user leads the hand.
 
     Attributes:
         parameters: parameters of the device.
@@ -222,7 +222,7 @@ class HandHeldDevice(Device):
         """Starts to lead the hand by a handle, from its present target, or stops: then the target stays at its pose.
 
         Returns:
-            Target of the hand, pose (7,).
+            Target of the hand, a copy of the pose (7,).
 
         Raises:
             DeviceError: there is no hand.
@@ -236,7 +236,7 @@ class HandHeldDevice(Device):
             self._set_hand(hand.arrays._replace(table=self._handle.table))
         elif self._handle is not None:
             self._handle.release()
-        return self._handle.pose if self._handle is not None else truth.operator_target
+        return (self._handle.pose if self._handle is not None else truth.operator_target).copy()
 
     def move_handle(self, pose: np.ndarray) -> None:
         """Sets the wanted pose (7,) of a held handle from the next period on; a planar device uses x and y."""
@@ -296,6 +296,7 @@ class SimulatedAdmittanceDevice(HandHeldDevice):
 
     def __init__(self, parameters: Any, hand: Any = None, seed: int = 0) -> None:
         self.parameters, self.hand, self.seed = parameters, hand, seed
+        self._powered = self._stopped = False
 
     @classmethod
     def from_file(

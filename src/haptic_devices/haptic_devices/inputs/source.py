@@ -101,7 +101,8 @@ class Leader:
     """
 
     def __init__(self, pose: np.ndarray, *, speed: float, angular_speed: float, deadzone: float, reach: float) -> None:
-        self._start, self.pose = pose[0:3].copy(), pose.copy()
+        self.pose = np.array(pose, dtype=float)
+        self._start = self.pose[0:3].copy()
         self._speed, self._angular_speed, self._deadzone, self._reach = speed, angular_speed, deadzone, reach
 
     def advance(self, deflection: Deflection, time: float) -> bool:

@@ -242,23 +242,36 @@ class Joystick(HandHeldDevice):
         """Makes the joystick from a YAML file (default: the suite's own)."""
         return cls(load_parameters(JoystickParameters, path or DEFAULT_FILE), hand)
 
+    def _longest_period(self) -> float:
+        """Returns the longest period [s] at which the steps follow the hand's impedance, with a safety factor of two.
+
+        A step dt of an oscillator x'' = -w^2 x - c x' is stable for w^2 dt^2/2 + c dt < 2. Its inertia is the smaller
+        one of both joints; the hand's springs and dampers act at the lever L.
+        """
+        outer, inner, stick, *_ = self._gimbal.tolist()
+        inertia = (min(outer, inner) + stick) / self.parameters.length**2
+        stiffness, damping, _ = self._hand.impedance / inertia
+        rate = damping + math.sqrt(damping**2 + 2.0 * stiffness)
+        return SUBSTEPS * 2.0 / rate if rate > 0.0 else math.inf
+
     def configure(self, period: float) -> None:
         p = self.parameters
         if self.hand is not None and abs(self.hand.plan.period - period) > 1e-12:
             raise ValueError(f"period: the hand's plan has {self.hand.plan.period:g} s, got {period:g} s")
+        longest = self._longest_period()
+        if period > longest:
+            raise ValueError(
+                f"period: expected {longest:.3g} s or less, so that {SUBSTEPS} steps follow the hand, got {period:g} s"
+            )
         self._encoder = encoder.constants(resolution=p.encoder_resolution, cutoff=p.velocity_cutoff, period=period)
         self.activate()
         self.write(np.zeros(2))  # compiles the integration, or loads it from the cache
 
     def activate(self) -> None:
-        """Starts at rest, with the tip at the start of the hand's plan."""
+        """Starts at rest, with the tip at the start of the hand's plan; raises ValueError if that is out of reach."""
         self._follow_plan()
         truth = self._truth
-        truth.position[:] = 0.0
-        if self.hand is not None:
-            x, y = self._hand.table[0, POSITION] / self.parameters.length
-            truth.position[1] = math.asin(y)
-            truth.position[0] = math.asin(x / math.cos(truth.position[1]))
+        truth.position[:] = self._start()
         for array in (truth.velocity, truth.effort, truth.tool_wrench, self._reading.velocity):
             array[:] = 0.0
         for i in range(2):
@@ -268,6 +281,19 @@ class Joystick(HandHeldDevice):
             truth.operator_target[0:2] = self._hand.table[0, POSITION]
         self._period_number = 0
         self._powered = True
+
+    def _start(self) -> tuple[float, float]:
+        """Returns the joint angles at the start of the hand's plan [rad]."""
+        if self.hand is None:
+            return 0.0, 0.0
+        p, start = self.parameters, self._hand.table[0, POSITION]
+        x, y = start / p.length
+        if abs(y) < 1.0 and abs(x) < math.sqrt(1.0 - y * y):
+            pitch = math.asin(y)
+            roll = math.asin(x / math.cos(pitch))
+            if max(abs(roll), abs(pitch)) <= p.range:
+                return roll, pitch
+        raise ValueError(f"the hand's plan starts out of reach, at x = {start[0]:.3g} m, y = {start[1]:.3g} m")
 
     def read(self) -> Reading:
         return self._reading

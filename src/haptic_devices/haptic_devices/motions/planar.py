@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy
 
 from haptic_core.errors import ParameterError
 from haptic_math.profiles import quintic
+from haptic_math.quantities import finite_array, first_entry
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,6 +29,9 @@ STROKES_FILE = Path(__file__).parents[1] / "data" / "pen_strokes.npz"
 #: columns of MotionPlan.table
 COLUMNS = ("x", "y", "vx", "vy", "fx", "fy", "grip")
 POSITION, VELOCITY, FORCE, GRIP = slice(0, 2), slice(2, 4), slice(4, 6), 6
+
+#: error of a grip of 0 or 1 that counts as rounding
+_ROUNDING = 1e-9
 
 #: largest width of a word, to which longer words are scaled down [m]
 _WORD_WIDTH = 0.14
@@ -57,11 +61,33 @@ class Plan:
         period: sampling period of the table [s].
         table: one row per period.
         phases: named parts, in order, without gaps.
+
+    Raises:
+        ParameterError: the period is not above 0, or the table has no rows, another number of columns, numbers that are
+            not finite, or a grip that is not from 0 to 1.
     """
 
     period: float
     table: np.ndarray
     phases: tuple[Phase, ...]
+
+    #: number of columns of the table, and the column of the grip
+    column_count: ClassVar[int]
+    grip_column: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.period < np.inf:
+            raise ParameterError(f"period: expected above 0 and finite [s], got {self.period}")
+        rows = np.shape(self.table)[0] if np.ndim(self.table) else 0
+        if not rows:
+            raise ParameterError(f"table: expected one row or more, got shape {np.shape(self.table)}")
+        # compiled code reads the table without checks
+        table = finite_array("table", self.table, (rows, self.column_count), copy=False, error=ParameterError)
+        grip = table[:, self.grip_column]
+        wrong = ~((grip > -_ROUNDING) & (grip < 1.0 + _ROUNDING))
+        if wrong.any():
+            raise ParameterError(f"table: grip: expected numbers from 0 to 1, got {first_entry(wrong, grip)}")
+        object.__setattr__(self, "table", table)
 
     @property
     def duration(self) -> float:
@@ -75,10 +101,15 @@ class Plan:
             first, last: names of the phases; empty: the plan's ends.
 
         Raises:
-            ValueError: there is no such phase.
+            ValueError: there is no such phase, or the last one comes before the first.
         """
         names = [phase.name for phase in self.phases]
+        for argument, name in (("first", first), ("last", last)):
+            if name and name not in names:
+                raise ValueError(f"{argument}: expected one of {', '.join(names)}, got {name!r}")
         i, j = names.index(first) if first else 0, names.index(last) if last else len(names) - 1
+        if j < i:
+            raise ValueError(f"last: expected {first} or a phase after it, got {last!r}")
         start, end = (round(time / self.period) for time in (self.phases[i].start, self.phases[j].end))
         offset = start * self.period
         phases = tuple(
@@ -95,6 +126,8 @@ class MotionPlan(Plan):
         table: shape (n, 7), columns `COLUMNS`: target [m], velocity of the target [m/s], extra force [N], and
             grip, the fraction (0 to 1) of the hand's stiffness that acts.
     """
+
+    column_count, grip_column = len(COLUMNS), GRIP
 
 
 class PhaseBuilder:
@@ -135,8 +168,8 @@ class PlanBuilder(PhaseBuilder):
 
     def __init__(self, period: float, start: np.ndarray, velocity: np.ndarray | None = None) -> None:
         super().__init__(period)
-        self._position = np.asarray(start, dtype=float)
-        self._velocity = np.zeros(2) if velocity is None else np.asarray(velocity, dtype=float)
+        self._position = np.array(start, dtype=float)
+        self._velocity = np.zeros(2) if velocity is None else np.array(velocity, dtype=float)
 
     def path(self, name: str, kind: str, position: np.ndarray, velocity: np.ndarray) -> None:
         """Appends a sampled path: positions (n, 2) [m] and velocities (n, 2) [m/s]."""

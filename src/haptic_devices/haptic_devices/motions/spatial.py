@@ -26,8 +26,10 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Polynomial
 
+from haptic_core.errors import ParameterError
 from haptic_devices.motions.planar import PhaseBuilder, Plan
 from haptic_math.profiles import STEP, STEP_INTEGRAL, STEP_RATE, quintic
+from haptic_math.quantities import first_entry
 from haptic_math.rotations import quaternion_product
 
 #: columns of SpatialPlan.table, and their number
@@ -48,6 +50,8 @@ CIRCLE_RADIUS, CIRCLE_SPEED = 0.05, 0.3
 #: extra force of the hand [N]
 PUSH = 20.0
 
+#: error of a quaternion's length that counts as rounding
+_QUATERNION_ROUNDING = 0.01
 #: largest angle of the sphere's normal from the vertical in the tour [rad]
 _STEEPEST = np.radians(60.0)
 #: duration of the ramps of an extra wrench at its start and end [s]
@@ -64,7 +68,20 @@ class SpatialPlan(Plan):
         table: shape (n, 20), row k for the time k T: columns POSITION (3) [m] and QUATERNION (4; x, y, z, w) of the
             tool, TWIST (6) [m/s], [rad/s], extra WRENCH (6) [N], [N m], and GRIP, the fraction (0 to 1) of the hand's
             wrench and inertia that acts.
+
+    Raises:
+        ParameterError: as for `Plan`, or a quaternion is not of length 1.
     """
+
+    column_count, grip_column = COLUMN_COUNT, GRIP
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        length = np.linalg.norm(self.table[:, QUATERNION], axis=1)
+        wrong = np.abs(length - 1.0) > _QUATERNION_ROUNDING
+        if wrong.any():
+            got = first_entry(wrong, length)
+            raise ParameterError(f"table: quaternion (x, y, z, w): expected length 1, got {got}")
 
 
 def _envelope(t: np.ndarray) -> np.ndarray:
