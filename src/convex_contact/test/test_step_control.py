@@ -243,6 +243,20 @@ def test_extrapolation_is_that_of_the_exponential_map(tmp_path: Path) -> None:
     np.testing.assert_allclose(a.v, 2.0 * v2 - v1, atol=1e-15)
 
 
+def test_extrapolation_of_a_ball_joint_is_that_of_the_exponential_map(tmp_path: Path) -> None:
+    (tmp_path / "ball.xml").write_text(
+        '<mujoco><worldbody><body><joint type="ball"/><geom size="0.1" pos="0.3 0 0"/></body></worldbody></mujoco>'
+    )
+    sim = Simulator(World.load(tmp_path / "ball.xml"), period=1e-3)
+    a, model = sim.dynamics.arrays, sim.world.trees[0].model.model
+    q1, v1, v2 = pin.exp3_quat(np.array([0.5, 1.0, -0.7])), np.ones(3), np.array([3.0, -1.0, 2.0])
+    a.q[:] = q2 = pin.integrate(model, q1, np.array([0.2, -0.1, 0.3]))
+    a.v[:] = v2
+    extrapolate(a.record, q1, v1)
+    np.testing.assert_allclose(a.q, pin.integrate(model, q2, pin.difference(model, q1, q2)), atol=1e-14)
+    np.testing.assert_array_equal(a.v, 2.0 * v2 - v1)
+
+
 def test_lists_of_contacts_grow_within_an_attempt(tmp_path: Path) -> None:
     ends = []
     for room in (None, 0):

@@ -43,11 +43,41 @@ def random_urdf(rng: np.random.Generator, joints: int, kinds: tuple[str, ...]) -
     return f'<robot name="random">{"".join(parts)}</robot>'
 
 
+def random_mjcf(rng: np.random.Generator, joints: int, floating: bool) -> str:
+    """Two trees of ball joints and hinges with random placements, masses and inertias."""
+
+    def numbers(values: Any) -> str:
+        return " ".join(f"{value:.17g}" for value in values)
+
+    def body(name: str, i: int) -> str:
+        kind = f'type="ball" damping="{rng.uniform()}"' if i % 2 else f'axis="{numbers(rng.normal(size=3))}"'
+        joint = f'<joint name="{name}{i}" {kind} pos="{numbers(rng.normal(size=3))}" armature="{rng.uniform(0, 0.1)}"/>'
+        mass = f'mass="{rng.uniform(0.2, 2.0)}" diaginertia="{numbers(rng.uniform(1.0, 1.5, 3) * 1e-2)}"'
+        own = joint if i else '<freejoint name="' + name + '"/>' if floating else ""
+        return (
+            f'<body name="{name}{i}" pos="{numbers(rng.normal(size=3))}" quat="{numbers(rng.normal(size=4))}">{own}'
+            f'<inertial pos="{numbers(rng.normal(size=3))}" quat="{numbers(rng.normal(size=4))}" {mass}/>'
+            f"{''.join(body(name, child) for child in children[i])}</body>"
+        )
+
+    trees = []
+    for name, count in (("a", joints), ("b", 3)):
+        children: list[list[int]] = [[] for _ in range(count + 1)]
+        for i in range(count):
+            children[rng.integers(0, i + 1)].append(i + 1)
+        trees.append(body(name, 0))
+    gravity = f'<option gravity="{numbers(rng.normal(size=3))}"/>'
+    return f"<mujoco>{gravity}<worldbody>{''.join(trees)}</worldbody></mujoco>"
+
+
 def random_dynamics(folder: Path, seed: int, floating: bool, kinds: tuple[str, ...]) -> WorldDynamics:
     """Two trees in a world, at random places, with springs, damping and rotors, in a random state."""
     rng = np.random.default_rng(seed)
     world = World(gravity=rng.normal(size=3) * 5.0)
-    for number, joints in enumerate((7, 3)):
+    if "ball" in kinds:
+        (folder / "trees.xml").write_text(random_mjcf(rng, 7, floating))
+        world = World.load(folder / "trees.xml")
+    for number, joints in enumerate((7, 3) if "ball" not in kinds else ()):
         path = folder / f"robot{number}.urdf"
         path.write_text(random_urdf(rng, joints, kinds))
         world.add_urdf(
@@ -64,7 +94,13 @@ def random_dynamics(folder: Path, seed: int, floating: bool, kinds: tuple[str, .
     return d
 
 
-KINDS = [("revolute",), ("prismatic", "revolute"), ("continuous", "prismatic", "revolute"), ("continuous",)]
+KINDS = [
+    ("revolute",),
+    ("prismatic", "revolute"),
+    ("continuous", "prismatic", "revolute"),
+    ("continuous",),
+    ("ball", "revolute"),
+]
 
 
 @pytest.mark.parametrize("floating", [False, True])
@@ -72,6 +108,7 @@ KINDS = [("revolute",), ("prismatic", "revolute"), ("continuous", "prismatic", "
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_step_is_prepared_as_by_pinocchio(tmp_path: Path, seed: int, kinds: tuple[str, ...], floating: bool) -> None:
     d = random_dynamics(tmp_path, seed, floating, kinds)
+    assert d.compiled
     a = d.arrays
     d.prepare()
     for number, tree in enumerate(d.world.trees):
@@ -107,9 +144,10 @@ def test_speeds_of_links_are_those_of_their_jacobians(tmp_path: Path, kinds: tup
         np.testing.assert_allclose(speeds[list(tree.bodies)], expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("kinds", [KINDS[2], KINDS[4]])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e3])
-def test_coordinates_move_as_pinocchio_integrates(tmp_path: Path, scale: float) -> None:
-    d = random_dynamics(tmp_path, 3, True, KINDS[2])
+def test_coordinates_move_as_pinocchio_integrates(tmp_path: Path, scale: float, kinds: tuple[str, ...]) -> None:
+    d = random_dynamics(tmp_path, 3, True, kinds)
     a = d.arrays
     a.v[:] *= scale
     start = a.q.copy()
@@ -171,3 +209,19 @@ def test_energy_of_free_fall_without_forces_is_kept_to_first_order(tmp_path: Pat
         simulator.step(round(0.2 / period))
         changes.append(energy() / start - 1.0)
     assert abs(changes[0]) < 0.05 and changes[0] / changes[1] == pytest.approx(2.0, rel=0.15)
+
+
+@pytest.mark.parametrize("kind", ["ball", "free"])
+def test_a_spring_at_a_joint_of_several_velocities_is_that_of_pinocchio(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "sprung.xml").write_text(
+        f'<mujoco><worldbody><body><joint type="{kind}" stiffness="30" name="joint"/>'
+        '<inertial pos="0.1 0 0" mass="1" diaginertia="0.01 0.02 0.03"/></body></worldbody></mujoco>'
+    )
+    d = WorldDynamics(World.load(tmp_path / "sprung.xml"), period=PERIOD)
+    a, model = d.arrays, d.world.trees[0].model
+    a.q[:] = pin.integrate(model.model, a.q, np.linspace(0.2, 0.7, d.nv))
+    d.prepare()
+    elongation = pin.difference(model.model, model.rest, a.q)
+    force = -30.0 * elongation - pin.nonLinearEffects(model.model, model.data, a.q, a.v)
+    expected = PERIOD * np.linalg.solve(model.mass_matrix(a.q) + 30.0 * PERIOD**2 * np.eye(d.nv), force)
+    np.testing.assert_allclose(a.v_star, expected, rtol=1e-9)

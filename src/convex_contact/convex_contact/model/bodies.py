@@ -205,8 +205,10 @@ class ArticulatedTree:
 
     @property
     def has_kernels(self) -> bool:
-        """Compiled code simulates the tree; Pinocchio does otherwise."""
-        return has_kernels(self.model)
+        """Compiled code simulates the tree, unless a joint of several velocities has a spring; Pinocchio does then."""
+        several = [joint for joint in list(self.model.joints)[1:] if joint.nv > 1]
+        sprung = any(self.stiffness[joint.idx_v : joint.idx_v + joint.nv].any() for joint in several)
+        return has_kernels(self.model) and not sprung
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """Returns M + armature (nv, nv) at coordinates (nq,)."""

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from convex_contact.model.tree_kernels import CONTINUOUS, FREE_FLYER, PRISMATIC, REVOLUTE
+from convex_contact.model.tree_kernels import CONTINUOUS, FREE_FLYER, PRISMATIC, REVOLUTE, SPHERICAL
 
 _KINDS = {
     "JointModelRX": REVOLUTE, "JointModelRY": REVOLUTE, "JointModelRZ": REVOLUTE,
     "JointModelRevoluteUnaligned": REVOLUTE, "JointModelPX": PRISMATIC, "JointModelPY": PRISMATIC,
     "JointModelPZ": PRISMATIC, "JointModelPrismaticUnaligned": PRISMATIC, "JointModelRUBX": CONTINUOUS,
     "JointModelRUBY": CONTINUOUS, "JointModelRUBZ": CONTINUOUS, "JointModelRevoluteUnboundedUnaligned": CONTINUOUS,
-    "JointModelFreeFlyer": FREE_FLYER,
+    "JointModelFreeFlyer": FREE_FLYER, "JointModelSpherical": SPHERICAL,
 }  # fmt: skip
 
 

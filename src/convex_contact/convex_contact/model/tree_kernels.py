@@ -21,8 +21,10 @@ from convex_contact.model.arrays import WorldRecord
 from convex_contact.solver.branches import branches_of, copy_branches, factorise_branches, solve_branches
 
 _U = np.uintp  # Numba tests at each access whether a signed index is negative
-#: kinds of joints; coordinates and velocities of each: 1, 1; 1, 1; 2 (cosine, sine), 1; 7 (as Pinocchio's), 6
-REVOLUTE, PRISMATIC, CONTINUOUS, FREE_FLYER = range(4)
+#: kinds of joints; their coordinates: 1; 1; 2 (cosine, sine); 7 (position, quaternion); 4 (quaternion), as Pinocchio's
+REVOLUTE, PRISMATIC, CONTINUOUS, FREE_FLYER, SPHERICAL = range(5)
+#: number of velocities of each kind; of the last two along the axes of the link
+VELOCITIES = (1, 1, 1, 6, 3)
 #: six entries of a spatial vector
 SpatialVector = tuple[float, float, float, float, float, float]
 
@@ -71,11 +73,13 @@ def _place_joint(w: WorldRecord, j: int) -> None:
                 poses[b, 3 * r + c] = x * P[j, c] + y * P[j, 3 + c] + z * P[j, 6 + c]
             poses[b, 9 + r] = poses[a, 9 + r] + x * P[j, 9] + y * P[j, 10] + z * P[j, 11]
     if kind == FREE_FLYER:
-        x, y, z, s = q[i + 3], q[i + 4], q[i + 5], q[i + 6]
-        size = 1.0 / np.sqrt(x * x + y * y + z * z + s * s)
-        x, y, z, s = x * size, y * size, z * size, s * size
         for r in range(3):
             poses[b, 9 + r] += poses[b, 3 * r] * q[i] + poses[b, 3 * r + 1] * q[i + 1] + poses[b, 3 * r + 2] * q[i + 2]
+        i += 3
+    if kind in (FREE_FLYER, SPHERICAL):
+        x, y, z, s = q[i], q[i + 1], q[i + 2], q[i + 3]
+        size = 1.0 / np.sqrt(x * x + y * y + z * z + s * s)
+        x, y, z, s = x * size, y * size, z * size, s * size
         _rotate_pose(
             poses, b,
             1 - 2 * (y * y + z * z), 2 * (x * y - z * s), 2 * (x * z + y * s),
@@ -127,7 +131,7 @@ def find_twists(w: WorldRecord, tree: int, velocity: np.ndarray) -> None:
     """Writes to `joint_twist` the spatial velocities of the links of a tree at velocity (nv,), after `place_links`."""
     V, S = w.joint_twist, w.dof_axis
     for j in range(w.joint_start[tree], w.joint_start[tree + 1]):
-        s = _joint_twist(S, w.joint_v[j], 6 if w.joint_kind[j] == FREE_FLYER else 1, velocity)
+        s = _joint_twist(S, w.joint_v[j], VELOCITIES[w.joint_kind[j]], velocity)
         parent = w.joint_parent[j]
         for r in range(6):
             V[j, r] = s[r] if parent < 0 else V[parent, r] + s[r]
@@ -139,9 +143,9 @@ def _write_axes(w: WorldRecord, tree: int, j: int) -> None:
     S, V, a, v, poses, origin = w.dof_axis, w.joint_velocity, w.joint_acceleration, w.v, w.body_pose, w.tree_origin
     b, k, kind, parent = w.joint_body[j], w.joint_v[j], w.joint_kind[j], w.joint_parent[j]
     x, y, z = origin[tree, 0] - poses[b, 9], origin[tree, 1] - poses[b, 10], origin[tree, 2] - poses[b, 11]
-    n = 6 if kind == FREE_FLYER else 1
+    n = VELOCITIES[kind]
     for i in range(n):
-        if kind == FREE_FLYER:
+        if n > 1:
             c = i % 3
             ex, ey, ez = poses[b, c], poses[b, 3 + c], poses[b, 6 + c]
         else:
@@ -235,7 +239,7 @@ def _find_bias(w: WorldRecord, tree: int) -> None:
     for back in range(last - first):
         j = last - 1 - back
         k, parent = w.joint_v[j], w.joint_parent[j]
-        for i in range(6 if w.joint_kind[j] == FREE_FLYER else 1):
+        for i in range(VELOCITIES[w.joint_kind[j]]):
             total = 0.0
             for r in range(6):
                 total += S[k + i, r] * f[j, r]
@@ -351,6 +355,12 @@ def move_trees(w: WorldRecord, period: float) -> None:
         i, k, kind = w.joint_q[j], w.joint_v[j], w.joint_kind[j]
         if kind == FREE_FLYER:
             _move_free_flyer(q, i, v, k, period)
+        elif kind == SPHERICAL:
+            rx, ry, rz = period * v[k], period * v[k + 1], period * v[k + 2]
+            square = rx * rx + ry * ry + rz * rz
+            angle = np.sqrt(square)
+            sine = 0.5 - square / 48 if angle < 1e-4 else np.sin(0.5 * angle) / angle
+            _rotate(q, i, sine * rx, sine * ry, sine * rz, np.cos(0.5 * angle))
         elif kind == CONTINUOUS:
             c, s = np.cos(period * v[k]), np.sin(period * v[k])
             x, y = c * q[i] - s * q[i + 1], s * q[i] + c * q[i + 1]
@@ -382,8 +392,14 @@ def _move_free_flyer(q: np.ndarray, i: int, v: np.ndarray, k: int, period: float
     q[i] += x + s * tx + b * tz - c * ty
     q[i + 1] += y + s * ty + c * tx - a * tz
     q[i + 2] += z + s * tz + a * ty - b * tx
-    dx, dy, dz, dw = sine * rx, sine * ry, sine * rz, np.cos(0.5 * angle)
+    _rotate(q, i + 3, sine * rx, sine * ry, sine * rz, np.cos(0.5 * angle))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False, forceinline=True)
+def _rotate(q: np.ndarray, i: int, dx: float, dy: float, dz: float, dw: float) -> None:
+    """Multiplies the quaternion at q[i] by another from the right, and makes its length 1."""
+    a, b, c, s = q[i], q[i + 1], q[i + 2], q[i + 3]
     na, nb = s * dx + a * dw + b * dz - c * dy, s * dy - a * dz + b * dw + c * dx
     nc, ns = s * dz + a * dy - b * dx + c * dw, s * dw - a * dx - b * dy - c * dz
     size = 1.0 / np.sqrt(na * na + nb * nb + nc * nc + ns * ns)
-    q[i + 3], q[i + 4], q[i + 5], q[i + 6] = na * size, nb * size, nc * size, ns * size
+    q[i], q[i + 1], q[i + 2], q[i + 3] = na * size, nb * size, nc * size, ns * size

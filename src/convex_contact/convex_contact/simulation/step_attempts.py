@@ -18,7 +18,7 @@ from numba.experimental import structref
 from convex_contact.collision.contacts import empty_contacts
 from convex_contact.model.arrays import WorldRecord
 from convex_contact.model.bodies import FREE, rotation_entries
-from convex_contact.model.tree_kernels import CONTINUOUS, FREE_FLYER
+from convex_contact.model.tree_kernels import CONTINUOUS, FREE_FLYER, SPHERICAL
 from convex_contact.simulation.body_table import BodyColumns, BodyLists, read_bodies
 from convex_contact.simulation.compiled_step import STATUSES
 from convex_contact.simulation.step_start import StepStart
@@ -103,6 +103,8 @@ def extrapolate(w: WorldRecord, q1: np.ndarray, v1: np.ndarray) -> None:
             R = _rotate_on(q[i + 3 : i + 7], q1[i + 3 : i + 7])
             for k in range(3):
                 q[i + k] += R[3 * k] * x + R[3 * k + 1] * y + R[3 * k + 2] * z
+        elif w.joint_kind[j] == SPHERICAL:
+            _rotate_on(q[i : i + 4], q1[i : i + 4])
         elif w.joint_kind[j] == CONTINUOUS:
             c, s = q[i], q[i + 1]
             cosine, sine = c * q1[i] + s * q1[i + 1], s * q1[i] - c * q1[i + 1]  # of the difference

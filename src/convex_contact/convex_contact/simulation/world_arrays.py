@@ -12,7 +12,7 @@ from convex_contact.model.arrays import LAW_COLUMNS, WorldArrays
 from convex_contact.model.pressure_fields import Mesh
 from convex_contact.model.shapes import HALF_SPACE, HULL, SPHERE, Hull
 from convex_contact.model.tree_arrays import tree_table
-from convex_contact.model.tree_kernels import FREE_FLYER
+from convex_contact.model.tree_kernels import VELOCITIES
 from convex_contact.model.world import Body, World, WorldError
 
 #: Multiple of the median extent beyond which a geometry is tested against all others.
@@ -84,7 +84,7 @@ def world_arrays(world: World, threshold: float) -> tuple[WorldArrays, native.Sh
     a["link_jacobian"] = np.zeros((links, 6, width))
     a["link_dof"] = np.full(links, -1, dtype=np.int64)
     for body, kind, k in zip(a["joint_body"], a["joint_kind"], a["joint_v"], strict=True):
-        a["link_dof"][a["body_link"][body]] = k + (5 if kind == FREE_FLYER else 0)
+        a["link_dof"][a["body_link"][body]] = k + VELOCITIES[kind] - 1
     for t, tree in enumerate(world.trees):
         a["q"][tree_q[t] : tree_q[t + 1]], a["v"][tree_v[t] : tree_v[t + 1]] = tree.q, tree.v
     for number, body in enumerate(world.bodies):
