@@ -371,6 +371,34 @@ def test_a_drive_that_is_taken_away_no_longer_acts(tmp_path: Path) -> None:
     assert (driven != motion(Simulator(walker(tmp_path), period=PERIOD), 30)).any()
 
 
+def test_the_forces_of_a_drive_go_with_the_state_and_a_reset(tmp_path: Path) -> None:
+    """A drive that acts in a restored state, and is gone, no longer acts; laws that cannot change are restored, too."""
+    sim = Simulator(lawful_walker(tmp_path), period=PERIOD)
+    tree = sim.world.trees[0]
+    drive = tree.drive = lambda time: np.r_[np.zeros(6), 3.0, np.zeros(3)]
+    sim.step(5)
+    state = sim.state()
+    for _ in range(2):  # with and without a drive until then
+        tree.drive = None
+        sim.restore(state)
+        sim.step()
+        assert sim.is_whole and not sim.dynamics.arrays.drive_effort.any()
+    tree.drive = drive
+    sim.step()
+    assert sim.dynamics.arrays.drive_effort[6] == 3.0
+    sim.reset()
+    assert not sim.dynamics.arrays.drive_effort.any()
+
+
+def test_a_joint_is_looked_up_once(tmp_path: Path) -> None:
+    sim = Simulator(walker(tmp_path), period=PERIOD)
+    knee = sim.joint("knee_left")
+    assert sim.joint("knee_left") is knee
+    sim.reset()
+    knee.target = 0.2
+    assert sim.joint("knee_left").target == 0.2
+
+
 def test_a_function_with_an_impossible_value_leaves_the_state(tmp_path: Path) -> None:
     simulator = Simulator(walker(tmp_path), period=PERIOD)
     simulator.joint_laws[0].target_position = lambda time: 0.1 if time < 5.5 * PERIOD else math.nan

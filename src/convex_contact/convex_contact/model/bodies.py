@@ -17,6 +17,7 @@ A pose is twelve numbers: the rotation matrix row by row, then the position.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
@@ -203,7 +204,7 @@ class ArticulatedTree:
     def __post_init__(self) -> None:
         self.data = self.model.createData()
 
-    @property
+    @cached_property
     def has_kernels(self) -> bool:
         """Compiled code simulates the tree, unless a joint of several velocities has a spring; Pinocchio does then."""
         several = [joint for joint in list(self.model.joints)[1:] if joint.nv > 1]

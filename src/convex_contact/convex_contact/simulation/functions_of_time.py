@@ -30,6 +30,12 @@ class FunctionsOfTime:
                 return True
         return bool(self._driven)
 
+    def note_forces(self) -> None:
+        """Notes which trees have forces of a drive, after the arrays were set."""
+        a = self._d.arrays
+        ends = zip(a.tree_v[:-1], a.tree_v[1:], strict=True)
+        self._driven = {number for number, (i, j) in enumerate(ends) if a.drive_effort[i:j].any()}
+
     def evaluate(self) -> None:
         """Writes the twists of motions at the end of the coming step, and the forces of drives at its start."""
         d, a = self._d, self._d.arrays

@@ -106,12 +106,29 @@ class ContactReport(NamedTuple):
             point: (3,) [m], in the world frame.
         """
         total = np.zeros(6)
-        for side, sign in ((0, -1.0), (1, 1.0)):
-            k = self.body[:, side] == body
-            linear = sign * np.einsum("kr,krx->kx", self.impulse[k], self.frame[k])
-            angular = np.cross(self.position[k] - point, linear) + sign * torsional[k, None] * self.frame[k, 2]
-            total += np.concatenate([linear.sum(axis=0), angular.sum(axis=0)])
+        _add_impulses(self.body, self.position, self.frame, self.impulse, torsional, body, point, total)
         return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_impulses(
+    bodies: np.ndarray, position: np.ndarray, frame: np.ndarray, impulse: np.ndarray, torsional: np.ndarray, body: int,
+    point: np.ndarray, total: np.ndarray,
+) -> None:  # fmt: skip
+    """Adds the impulses of contacts on a body, and their moments about a point, to a total (6,)."""
+    for k in range(len(bodies)):
+        for side in range(2):
+            if bodies[k, side] != body:
+                continue
+            sign, f = (-1.0, 1.0)[side], np.zeros(3)
+            for r in range(3):
+                for x in range(3):
+                    f[x] += sign * impulse[k, r] * frame[k, r, x]
+            for x in range(3):
+                y, z = (x + 1) % 3, (x + 2) % 3
+                total[x] += f[x]
+                total[3 + x] += (position[k, y] - point[y]) * f[z] - (position[k, z] - point[z]) * f[y]
+                total[3 + x] += sign * torsional[k] * frame[k, 2, x]
 
 
 class WorldAxesContacts(NamedTuple):

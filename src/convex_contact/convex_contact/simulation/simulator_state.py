@@ -92,11 +92,13 @@ class SimulatorState:
             raise ValueError("state: expected one of this simulator, got that of another one")
         d = simulator.dynamics
         d.arrays.restore(self._arrays)
+        d.functions.note_forces()
         d.contacts, d.previous = (_contact_arrays(saved) for saved in (self._contacts, self._previous))
         simulator._workspace = _copied(self._workspace)
         for law, saved in zip(_laws(simulator), self._laws, strict=True):
             for field in fields(law):
-                setattr(law, field.name, getattr(saved, field.name))
+                if getattr(law, field.name) is not getattr(saved, field.name):
+                    setattr(law, field.name, getattr(saved, field.name))
         for joint, effort in zip(_body_joints(simulator), self._efforts, strict=True):
             joint.effort[:] = effort
         self._numbers.give_back(simulator)
