@@ -42,7 +42,7 @@ def _nodes(name: str) -> list[LaunchedNode]:
 def experiments_of_devices() -> str:
     """Makes the table of the simulated devices with their experiments."""
     found: dict[str, list[str]] = {device: [] for device in DEVICES}
-    for name in experiment_names():
+    for name in experiment_names("haptic_bringup"):
         (device,) = {node.parameters["device"] for node in _nodes(name) if "device" in node.parameters}
         found.setdefault(device, []).append(name)
     rows = [
@@ -58,7 +58,7 @@ def experiments_of_devices() -> str:
 def delayed_edges() -> str:
     """Makes the table of the experiments with several rendering nodes, and of their delayed edges."""
     rows = []
-    for name in experiment_names():
+    for name in experiment_names("haptic_bringup"):
         kinds, nodes = {}, _nodes(name)
         for node in nodes:
             if kind := KINDS.get(node.executable.partition("/")[0]):

@@ -148,7 +148,7 @@ def wrong_failures(names: Sequence[str] = ()) -> list[str]:
         names: names of experiments and studies; default: all. Each shown claim needs a line.
     """
     found, by_hand = json.loads(FOUND.read_text()), yaml.safe_load(BY_HAND.read_text())
-    known = [*experiment_names(), *STUDIES]
+    known = [*experiment_names("haptic_bringup"), *STUDIES]
     wrong = [f"{name}: no such experiment or study" for name in (found.keys() | by_hand.keys()) - set(known)]
     for name in names or known:
         shown = {claim["claim"] for claim in claims_of(name) if claim["shown"]}
@@ -234,7 +234,7 @@ def section(experiment: Experiment, description: LaunchDescription) -> str:
 def pages() -> dict[str, str]:
     """Makes all pages, text by name."""
     sections: dict[tuple[str, str], dict[str, str]] = {}
-    for name in experiment_names():
+    for name in experiment_names("haptic_bringup"):
         experiment = load_experiment(name)
         description = load_launch_file(experiment.launch_file)
         sections.setdefault(family(description), {})[name] = section(experiment, description)
@@ -261,7 +261,7 @@ def pages() -> dict[str, str]:
 def main(arguments: Sequence[str]) -> int:
     """Records metrics, and writes or checks the pages."""
     if "--record" in arguments:
-        record([word for word in arguments if word != "--record"] or [*experiment_names(), *STUDIES])
+        record([word for word in arguments if word != "--record"] or [*experiment_names("haptic_bringup"), *STUDIES])
     old = [name for name, text in pages().items() if not _is(RESULTS / name, text)]
     if "--check" in arguments:
         wrong = [f"docs/results: {name} is not what docs/write_results.py writes" for name in old]

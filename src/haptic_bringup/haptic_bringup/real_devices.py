@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.metadata import entry_points
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,9 +14,9 @@ from rich.table import Column, Table
 
 from haptic_core.errors import ParameterError
 from haptic_core.parameters import check_all, load_parameter_specs
-from haptic_devices.device import Device
+from haptic_devices.device import Device, DeviceError
 from haptic_devices.drivers.driver import Driver, Presence
-from haptic_devices.factories import ENTRY_POINTS, NODE_PARAMETER_FILE, find_device, load_numbers
+from haptic_devices.factories import ENTRY_POINTS, NODE_PARAMETER_FILE, find_device, load_device, load_numbers
 from haptic_devices.inputs.source import Input, installed_inputs
 from haptic_launch.experiment_graph import SCRIPTED
 from haptic_launch.launch_file import LaunchDescription
@@ -32,23 +34,31 @@ _FRICTION = "haptic_friction/friction_node"
 
 def drivers() -> dict[str, Driver]:
     """Loads the drivers of all installed packages, by name; skips entry points that cannot be loaded."""
-    found = {}
+    return {name: factory for name, factory in _factories().items() if isinstance(factory, Driver)}
+
+
+def _factories() -> dict[str, Callable[[dict[str, Any]], Device] | DeviceError]:
+    """Loads the factories of all installed devices, by name; of one that cannot be loaded, the error."""
+    found: dict[str, Callable[[dict[str, Any]], Device] | DeviceError] = {}
     for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
         try:
-            factory = point.load()
-        except Exception:
-            continue
-        if isinstance(factory, Driver):
-            found[point.name] = factory
+            found[point.name] = load_device(point)
+        except DeviceError as error:
+            found[point.name] = error
     return found
 
 
 def show_devices(console: Console) -> None:
     """Prints a row for each driver and input (product, connection, degrees of freedom), and the command to use them."""
     table = Table(Column("device", no_wrap=True), "product", "connected", Column("degrees of freedom", max_width=12))
-    known: dict[str, Driver | Input] = {**drivers(), **installed_inputs()}
+    factories = _factories()
+    drivers_found = {name: factory for name, factory in factories.items() if isinstance(factory, Driver)}
+    known: dict[str, Driver | Input] = {**drivers_found, **installed_inputs()}
     with ThreadPoolExecutor(max(1, len(known))) as pool:  # each search waits for its own service
         found = dict(zip(known, pool.map(_search, known.values()), strict=True))
+    for name, factory in factories.items():
+        if isinstance(factory, DeviceError):
+            table.add_row(name, "", f"no: {escape(str(factory))}", "")
     for name, driver in known.items():
         presence = found[name]
         answer = "[green]yes[/green]" if presence.connected else "no"
@@ -64,9 +74,14 @@ def show_devices(console: Console) -> None:
 
 
 def _search(driver: Driver | Input) -> Presence:
+    return _result_of(driver.find if isinstance(driver, Driver) else driver.search)
+
+
+def _result_of(search: Callable[[], Presence]) -> Presence:
+    """Returns the result of a search; one that raises an error has found nothing."""
     try:
-        return driver.find() if isinstance(driver, Driver) else driver.search()
-    except Exception as error:  # a driver of another package must not end the list
+        return search()
+    except Exception as error:  # whatever a driver of another package raises
         return Presence(False, f"the search failed: {error}")
 
 
@@ -123,7 +138,8 @@ def check_connected(nodes: Sequence[LaunchedNode]) -> None:
         parameters = check_all(specs, node.parameters)
         driver = find_device(parameters["device"]) if parameters["mode"] == "realtime" else None
         if isinstance(driver, Driver):
-            presence = driver.search(load_numbers(driver.model, parameters, "device", driver.file))
+            numbers = load_numbers(driver.model, parameters, "device", driver.file)
+            presence = _result_of(partial(driver.search, numbers))
             if not presence.connected:
                 raise MissingProgramError(f"argument device: {driver.name} cannot be used: {presence.detail}", _HELP)
 
@@ -150,7 +166,7 @@ def with_input(experiment: str, description: LaunchDescription, given: Mapping[s
     device = str(_device_of(launched_nodes(description, rest)).parameters["device"])
     if device == SCRIPTED or given.get("held") == "false" or isinstance(find_device(device), Driver):
         raise UsageError(f"argument input_device: {name} leads a simulated hand, and this run of {experiment} has none")
-    presence = known[name].search()
+    presence = _result_of(known[name].search)
     if not presence.connected:
         raise UsageError(f"argument input_device: {name} is not connected: {presence.detail}", _LIST)
     return {**IN_VIEW, "duration": _DURATION, **given}
@@ -189,11 +205,16 @@ def _device_of(nodes: list[LaunchedNode]) -> LaunchedNode:
 
 
 def needed_axes(nodes: list[LaunchedNode]) -> set[str]:
-    """Returns the axes of the base frame along which an experiment acts: those of friction, or all but the held one."""
+    """Returns the axes of the base frame along which an experiment acts.
+
+    They are those of the parameter `axes` if each source has it (friction_node: x and y by default), otherwise all but
+    the held one.
+    """
     device = _device_of(nodes)
     sources = [node for node in nodes if node.name in device.parameters["sources"]]
-    if sources and all(node.executable == _FRICTION for node in sources):
-        return {axis for node in sources for axis in node.parameters.get("axes", ("x", "y"))}
+    axes = [node.parameters.get("axes", ("x", "y") if node.executable == _FRICTION else None) for node in sources]
+    if sources and None not in axes:
+        return {axis for each in axes for axis in each}
     return set("xyz") - {device.parameters.get("held_axis", "")}
 
 

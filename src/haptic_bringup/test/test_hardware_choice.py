@@ -25,7 +25,7 @@ def device_of(description: LaunchDescription) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", experiment_names())
+@pytest.mark.parametrize("name", experiment_names("haptic_bringup"))
 def test_every_experiment_with_a_device_has_the_choice_and_no_other(name: str) -> None:
     description = load_launch_file(load_experiment(name).launch_file)
     argument = next((entry for entry in description.arguments if entry.name == "hardware"), None)

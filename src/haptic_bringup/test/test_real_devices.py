@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from started_runs import HAPTICS, finish, finished_run, metrics_of
 
 import haptic_devices
 from haptic_bags.bags import Bag
-from haptic_bringup import cli
+from haptic_bringup import cli, real_devices
 from haptic_bringup.real_devices import (
     announced,
     check_connected,
@@ -31,6 +32,8 @@ from haptic_launch.launch_file import LaunchDescription, load_launch_file
 from haptic_launch.launch_nodes import launched_nodes
 from haptic_launch.runner import MissingProgramError, UsageError, chosen_variants
 
+#: folder of the suite's drivers; packages of the user may have others
+SUITE = Path(haptic_devices.__file__).parent
 PAGE = (Path(__file__).parents[3] / "docs" / "bring_up.md").read_text()
 
 #: experiments of the joystick, which a real device can replace
@@ -57,7 +60,9 @@ def test_every_experiment_of_the_joystick_takes_a_device_with_three_translations
 def test_the_list_of_these_experiments_is_complete() -> None:
     """The experiments with the argument are those of PLANAR; each of the others names the device that it needs."""
     with_argument = {
-        name for name in experiment_names() if any(a.name == "device" for a in description_of(name).arguments)
+        name
+        for name in experiment_names("haptic_bringup")
+        if any(a.name == "device" for a in description_of(name).arguments)
     }
     assert with_argument == set(PLANAR)
     for name in PLANAR:
@@ -135,6 +140,17 @@ def test_a_device_along_x_takes_friction_along_x_only() -> None:
         chosen("touch_clutter", device="hapkit")
 
 
+def test_axes_of_a_node_of_another_package_are_those_of_its_parameter() -> None:
+    description = description_of("friction_impedance")
+    for axes, needed in ((["x"], {"x"}), (["x", "y"], {"x", "y"}), (None, {"x", "y"})):
+        nodes = launched_nodes(description, {"layout": "processes"})
+        (source,) = (node for node in nodes if node.name == "friction")
+        own = {name: value for name, value in source.parameters.items() if name != "axes"}
+        parameters = own if axes is None else {**own, "axes": axes}
+        nodes[nodes.index(source)] = replace(source, executable="my_lab/spring_node", parameters=parameters)
+        assert needed_axes(nodes) == needed
+
+
 def test_the_list_has_a_row_for_each_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     known = drivers()
     found = {"inverse3": Presence(True, "device 049D"), "touch": Presence(False, "library libHD.so not found")}
@@ -155,6 +171,35 @@ def test_the_list_has_a_row_for_each_driver(monkeypatch: pytest.MonkeyPatch) -> 
     assert "no: library libHD.so not found" in rows["touch"]
     assert "the search failed: a defect" in rows["force_dimension"]
     assert {"force_dimension", "hapkit", "inverse3", "touch"} <= known.keys()
+
+
+def test_a_driver_that_cannot_be_loaded_is_listed_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "broken_lab.py").write_text("import no_such_serial_library\n")
+    info = tmp_path / "broken_lab-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-lab\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[haptic_devices]\nbroken_slider = broken_lab:DRIVER\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    reason = "broken_lab:DRIVER cannot be loaded: ModuleNotFoundError: No module named 'no_such_serial_library'"
+    console = Console(width=250, record=True)
+    show_devices(console)
+    (row,) = (line for line in console.export_text().splitlines() if " broken_slider " in line)
+    assert f"no: {reason}" in row and "broken_slider" not in drivers()
+    with pytest.raises(UsageError, match=f"^argument device: broken_slider: {re.escape(reason)}$"):
+        chosen("friction_impedance", device="broken_slider")
+
+
+def test_a_search_that_raises_refuses_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def search(parameters: object) -> Presence:
+        raise OSError("a defect")
+
+    broken = replace(drivers()["hapkit"], search=search)
+    monkeypatch.setattr(real_devices, "find_device", lambda name: broken)
+    nodes = launched_nodes(description_of("friction_impedance"), {"device": "hapkit", "mode": "realtime"})
+    with pytest.raises(MissingProgramError, match=r"hapkit cannot be used: the search failed: a defect$"):
+        check_connected(nodes)
 
 
 @pytest.mark.parametrize(
@@ -221,13 +266,14 @@ def test_a_refused_run_leaves_one_line_a_hint_and_no_directory(
 
 def test_the_page_has_a_row_and_a_section_with_messages_for_each_driver() -> None:
     rows = re.findall(r"^\| `([\w:=]+)` \|", PAGE.partition("## Safety first")[0], re.MULTILINE)
-    assert sorted(rows) == sorted([*drivers(), *(f"input_device:={name}" for name in installed_inputs())])
-    for name in drivers():
+    known = [name for name, driver in drivers().items() if driver.file.is_relative_to(SUITE)]
+    assert sorted(rows) == sorted([*known, *(f"input_device:={name}" for name in installed_inputs())])
+    for name in known:
         assert f"device:={name}" in PAGE
 
 
 def test_the_messages_of_the_page_are_those_of_the_drivers() -> None:
-    sources = " ".join(path.read_text() for path in Path(haptic_devices.__file__).parent.glob("drivers/*.py"))
+    sources = " ".join(path.read_text() for path in SUITE.glob("drivers/*.py"))
     tables = re.findall(r"^\| message \| what to do \|\n.*\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
     messages = [row.split("`")[1] for table in tables for row in table.splitlines()]
     assert len(messages) > 12

@@ -36,7 +36,7 @@ from haptic_launch.processes import VIEWERS, ProcessSpec
 from tau_wall_control import TauDevice
 from tau_wall_control.walls import Plane, drawing
 
-NAMES = experiment_names()
+NAMES = experiment_names("haptic_bringup")
 #: experiments that have something to see: a device with a robot description, or a world
 SHOWN = [
     name

@@ -180,6 +180,10 @@ class GraphRun:
     columns: dict[str, Columns]
     graph: Graph  #: at its end
 
+    def __repr__(self) -> str:
+        fields = "; ".join(f"{name}: {', '.join(columns)}" for name, columns in self.columns.items())
+        return f"GraphRun({self.length} ticks; {fields})"
+
     @property
     def length(self) -> int:
         """Number of ticks."""

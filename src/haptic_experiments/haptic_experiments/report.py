@@ -105,6 +105,9 @@ def write_report(directory: Path, console: Console) -> Report:
     module = device_run if real else import_module(experiment.report)
     try:
         report: Report = module.analyse(bags)
+        if not isinstance(report, Report):
+            got = type(report).__name__
+            raise HapticError(f"{directory}: {module.__name__}.analyse: expected a Report to be returned, got {got}")
         figure = report.figure
     except HapticError:
         raise

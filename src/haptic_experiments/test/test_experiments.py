@@ -16,6 +16,7 @@ from haptic_bags.recorder import _message_class
 from haptic_core import composition, rendering_node
 from haptic_core.errors import HapticError
 from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_experiments.configuration_checks import check_configuration
 from haptic_launch import experiments, runner
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.file_parameters import declared_parameters
@@ -23,7 +24,7 @@ from haptic_launch.launch_file import Argument, LaunchDescription, load_launch_f
 from haptic_launch.launch_nodes import launched_nodes
 from haptic_launch.processes import VIEWERS, ProcessSpec
 
-NAMES = experiment_names()
+NAMES = experiment_names("haptic_bringup")
 each_experiment = pytest.mark.parametrize("name", NAMES)
 
 #: take the device node's place, and have its parameters
@@ -184,6 +185,11 @@ def test_no_node_shares_a_process_with_a_controller_manager(name: str, mode: str
         assert not any(" in nodes" in process for process in alone)
 
 
+@pytest.mark.parametrize("name", sorted({*has_argument("law")} & {*has_argument("friction_coefficient")}))
+def test_the_falling_law_of_a_wall_is_accepted_with_the_defaults_of_its_parameters(name: str) -> None:
+    check_configuration(launched_nodes(description_of(name), {"law": "stribeck"}), ["law"])
+
+
 @pytest.mark.slow
 @each_experiment
 def test_each_argument_reaches_a_node_that_accepts_it_and_each_choice(name: str) -> None:
@@ -231,6 +237,14 @@ def test_variants_differ_in_arguments_that_exist(name: str) -> None:
     assert all(variants.count(settings) == 1 for settings in variants)
 
 
+def test_the_names_of_one_package_are_without_those_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = experiments.Home("haptic_bringup", Path("share"), "haptic_experiments.experiments")
+    homes = {"slow_slide": own._replace(package="absent_lab"), "rolling_disk": own, "clutter": own}
+    monkeypatch.setattr(experiments, "_folders", lambda: homes)
+    assert experiment_names() == ["clutter", "rolling_disk", "slow_slide"]
+    assert experiment_names("haptic_bringup") == ["clutter", "rolling_disk"]
+
+
 def test_an_unknown_experiment_is_told_with_the_known_ones() -> None:
     with pytest.raises(HapticError, match=r"^experiment 'friction_impedence' is unknown, .*\bfriction_impedance\b"):
         load_experiment("friction_impedence")
@@ -241,9 +255,9 @@ def test_an_unknown_experiment_is_told_with_the_known_ones() -> None:
 def test_an_unknown_experiment_is_told_with_a_package_that_has_no_share_directory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    reports = {"haptic_bringup": "haptic_experiments.experiments", "my_lab": "my_lab.experiments"}
+    reports = {"haptic_bringup": "haptic_experiments.experiments", "absent_lab": "absent_lab.experiments"}
     monkeypatch.setattr(experiments, "_report_packages", lambda: reports)
-    with pytest.raises(HapticError, match=r"; no config/\*/experiment\.yaml is installed in .* of my_lab$"):
+    with pytest.raises(HapticError, match=r"; no config/\*/experiment\.yaml is installed in .* of absent_lab$"):
         load_experiment("slow_slide")
 
 
@@ -253,6 +267,7 @@ def test_metadata_that_are_not_valid_are_told_in_one_line(
 ) -> None:
     (tmp_path / "config/broken").mkdir(parents=True)
     (tmp_path / "config/broken/experiment.yaml").write_text(text)
+    monkeypatch.setattr(experiments, "_report_packages", lambda: {"haptic_bringup": "haptic_experiments.experiments"})
     monkeypatch.setattr(experiments, "share", lambda *_: tmp_path)
     with pytest.raises(HapticError, match=r"broken/experiment\.yaml: ") as caught:
         load_experiment("broken")

@@ -61,7 +61,9 @@ def launch_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_node_of_another_package_runs_in_the_graph(launch_file: Path) -> None:
-    columns = graph.run(launch_file).columns
+    run = graph.run(launch_file)
+    columns = run.columns
+    assert re.fullmatch(r"GraphRun\(100 ticks; device: [\w, ]+; .*spring: energy\b.*\)", repr(run))
     tool, twist = columns["device"]["tool_pose"][:, :3], columns["device"]["tool_twist"][:, :3]
     spring: Any = import_module("my_lab.spring_node").Spring
     alone = spring(np.array([0.02, 0.0, 0.0]), stiffness=300.0, damping=2.0, period=1e-3)
@@ -71,6 +73,18 @@ def test_node_of_another_package_runs_in_the_graph(launch_file: Path) -> None:
         energy.append(alone.energy)
     np.testing.assert_array_equal(columns["spring"]["energy"], energy)
     assert len(energy) == 100 and tool[-1, 0] > tool[0, 0] + 1e-3  # the device follows the force
+
+
+def test_launch_file_of_the_page_has_the_same_result_in_both_layouts(launch_file: Path) -> None:
+    (text,) = re.findall(r"```yaml\n(.*?)```", (DOCS / "add_node.md").read_text(), re.DOTALL)
+    launch_file.write_text(text)
+    arguments = {"duration": "0.2", "stiffness": "400.0"}
+    energies = []
+    for layout in ("composed", "processes"):
+        run = graph.run(launch_file, {**arguments, "layout": layout})
+        energies.append(run.columns["spring"]["energy"])
+    assert len(energies[0]) == 200 and energies[0][-1] != 0.0
+    np.testing.assert_array_equal(*energies)
 
 
 def test_node_without_a_step_is_refused(launch_file: Path) -> None:

@@ -46,7 +46,7 @@ def test_an_argument_that_changes_nothing_is_refused_by_name(name: str, value: s
 def test_arguments_of_the_nodes_and_the_timeouts_of_the_player_are_taken() -> None:
     description = load_launch_file(load_experiment("friction_impedance").launch_file)
     replay.check_overrides(description, {"model": "lugre", "friction_force": "2.0", "answer_timeout": "1.0"})
-    for name in experiment_names():
+    for name in experiment_names("haptic_bringup"):
         reachable = replay.reachable_arguments(load_launch_file(load_experiment(name).launch_file))
         assert reachable and not {"seed", "motion", "command_delay_ticks", "duration"} & set(reachable), name
 

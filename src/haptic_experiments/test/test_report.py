@@ -18,6 +18,7 @@ from haptic_bags.bags import Bag, Event
 from haptic_core.errors import HapticError
 from haptic_core.flight_recorder import FlightRecorder
 from haptic_experiments import report
+from haptic_experiments.experiments import friction_impedance
 from haptic_experiments.experiments.friction_impedance import analyse
 from haptic_experiments.experiments.friction_impedance.joystick import Run, rest_drifts
 from haptic_experiments.report import Claim, safety_of, write_report
@@ -47,6 +48,12 @@ def claims(bag_of: Bags) -> Claims:
 def test_the_verdicts_in_words() -> None:
     verdicts = [Claim("text", "measured", shown).verdict for shown in (True, False, None)]
     assert verdicts == ["shown", "NOT shown", "not reached in this run"]
+
+
+def test_a_comparison_of_numpy_numbers_is_a_verdict() -> None:
+    claims = [Claim("text", "measured", np.float64(3.0) <= limit) for limit in (4.0, 2.0)]  # type: ignore[arg-type]
+    assert [claim.verdict for claim in claims] == ["shown", "NOT shown"]
+    assert [type(claim.shown) for claim in claims] == [bool, bool]  # JSON takes no other
 
 
 def test_a_perfect_run_shows_every_claim(signals: Signals, bag_of: Bags) -> None:
@@ -198,6 +205,19 @@ def test_a_report_that_misses_a_number_names_its_line(
     (tmp_path / "bag/metadata.yaml").touch()
     place = r"KeyError: 'encoder_resolution' \(friction_impedance/__init__\.py, line \d+\)$"
     with pytest.raises(HapticError, match=place):
+        write_report(tmp_path, Console(file=StringIO()))
+
+
+def test_a_module_that_returns_no_report_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, bag_of: Bags
+) -> None:
+    bag = bag_of(signals())
+    monkeypatch.setattr(report, "Bag", lambda path: bag)
+    monkeypatch.setattr(friction_impedance, "analyse", lambda bags: None)
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag/metadata.yaml").touch()
+    expected = r"friction_impedance\.analyse: expected a Report to be returned, got NoneType$"
+    with pytest.raises(HapticError, match=expected):
         write_report(tmp_path, Console(file=StringIO()))
 
 

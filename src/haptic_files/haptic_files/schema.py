@@ -22,14 +22,19 @@ _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 def describe_refusal(error: ValidationError, model: type[BaseModel], document: YamlDocument) -> str:
     """Describes the first error by line, field, expectation and kind of the value found.
 
-    A field is named only if the model has it, because the name of an unknown field is content of the file.
+    A field is named only if the model has it, because the name of an unknown field is content of the file. An unknown
+    field comes before a missing one beside it, because the line of a misspelt name is the one to change.
 
     Args:
         error: error of the model.
         model: model that refused the document.
         document: refused document.
     """
-    first, more = error.errors()[0], error.error_count() - 1
+    errors = error.errors()
+    first, more = errors[0], len(errors) - 1
+    if first["type"] == "missing":
+        beside = first["loc"][:-1]
+        first = next((e for e in errors if e["type"] in _UNKNOWN and e["loc"][:-1] == beside), first)
     known = _known_fields(model)
     location, shown = _location(first["loc"], document.value, missing=first["type"] == "missing")
     field = ".".join(str(step) if isinstance(step, int) or step in known else "*" for step in shown)

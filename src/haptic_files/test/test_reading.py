@@ -223,6 +223,8 @@ class Tagged(BaseModel):
         (Whole, f"gain: 1\n{CANARY}: 2", "line 2: unknown field$"),
         (Whole, f"parts:\n- type: ball\n  mass: 1\n  {CANARY}: 2", "line 4: parts.0: unknown field$"),
         (Whole, "parts:\n- type: ball", r"line 2: parts.0.mass: field required$"),
+        (Whole, "parts:\n- type: ball\n  mas: 1", r"line 3: parts.0: unknown field \(and 1 more\)$"),
+        (Whole, f"parts: [{{type: ball}}]\n{CANARY}: 1", r"line 1: parts.0.mass: field required \(and 1 more\)$"),
         (Whole, f"named:\n  {CANARY}: {{type: ball}}", r"line 2: named.\*.mass: field required$"),
         (Whole, f"parts: [{{type: {CANARY}, mass: 1}}]", r"line 1: parts.0.type: input should be 'ball', got a text"),
         (Tagged, f"shape: {{type: {CANARY}}}", "line 1: shape: input should be of one of the types 'ball', 'box', got"),

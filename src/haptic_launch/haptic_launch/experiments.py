@@ -143,9 +143,9 @@ def _folders() -> dict[str, Home]:
     return found
 
 
-def experiment_names() -> list[str]:
-    """Returns the names of all experiments, sorted."""
-    return sorted(_folders())
+def experiment_names(package: str = "") -> list[str]:
+    """Returns the names of all experiments, or of those of one ROS package, sorted."""
+    return sorted(name for name, home in _folders().items() if package in ("", home.package))
 
 
 def load_experiment(name: str) -> Experiment:

@@ -17,7 +17,7 @@ from haptic_viewer.learning import LearningPanel, figure_of
 from haptic_viewer.parameters import ParameterPanel
 from haptic_viewer.scenes import has_hand
 
-EXPERIMENTS = [load_experiment(name) for name in experiment_names()]
+EXPERIMENTS = [load_experiment(name) for name in experiment_names("haptic_bringup")]
 TOUCHED = [experiment for experiment in EXPERIMENTS if has_hand(experiment)]
 
 

@@ -69,6 +69,10 @@ class Claim:
     #: False for a finding: a number that depends on an assumption made to get it, so that it shows nothing
     judged: bool = True
 
+    def __post_init__(self) -> None:
+        if isinstance(self.shown, np.bool_):  # of a comparison of NumPy's numbers
+            object.__setattr__(self, "shown", bool(self.shown))
+
     @property
     def verdict(self) -> str:
         """The answer in words."""
