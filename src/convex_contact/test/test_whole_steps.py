@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import re
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -390,13 +392,17 @@ def test_the_forces_of_a_drive_go_with_the_state_and_a_reset(tmp_path: Path) -> 
     assert not sim.dynamics.arrays.drive_effort.any()
 
 
-def test_a_joint_is_looked_up_once(tmp_path: Path) -> None:
-    sim = Simulator(walker(tmp_path), period=PERIOD)
-    knee = sim.joint("knee_left")
-    assert sim.joint("knee_left") is knee
-    sim.reset()
-    knee.target = 0.2
-    assert sim.joint("knee_left").target == 0.2
+def test_memory_of_a_simulator_does_not_wait_for_the_garbage_collector(tmp_path: Path) -> None:
+    sim = Simulator(timed_walker(tmp_path), period=PERIOD)
+    sim.joint("knee_left").velocity = 0.1
+    sim.step(2)
+    left = weakref.ref(sim), weakref.ref(sim.dynamics)
+    gc.disable()
+    try:
+        del sim
+        assert [reference() for reference in left] == [None, None]
+    finally:
+        gc.enable()
 
 
 def test_a_function_with_an_impossible_value_leaves_the_state(tmp_path: Path) -> None:

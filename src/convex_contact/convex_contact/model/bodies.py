@@ -206,7 +206,7 @@ class ArticulatedTree:
 
     @cached_property
     def has_kernels(self) -> bool:
-        """Compiled code simulates the tree, unless a joint of several velocities has a spring; Pinocchio does then."""
+        """Compiled code simulates the tree; Pinocchio does with planar joints, or springs at ball or free joints."""
         several = [joint for joint in list(self.model.joints)[1:] if joint.nv > 1]
         sprung = any(self.stiffness[joint.idx_v : joint.idx_v + joint.nv].any() for joint in several)
         return has_kernels(self.model) and not sprung

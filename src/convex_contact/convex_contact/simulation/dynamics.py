@@ -142,8 +142,8 @@ class WorldDynamics(StateAccess):
         self._kernels = any(self._trees[t].has_kernels for t in self._articulated)
         self._others = [t for t in self._articulated if not self._trees[t].has_kernels]
         self.compiled = not self._others
-        self.functions = FunctionsOfTime(self)
         self.prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
+        self.functions = FunctionsOfTime(world, self.arrays, self.prescribed)
         law, surfaces = self.arrays.law, self.arrays.class_friction[:, 3:]
         coefficient = max(law[:, :, LAW_REST].max(initial=0.0), surfaces.max(initial=0.0) if self.has_grooves else 0.0)
         self._steepest = math.sqrt(1 + float(coefficient) ** 2)
@@ -272,7 +272,7 @@ class WorldDynamics(StateAccess):
     def prepare(self) -> None:
         """Computes A, v*, poses and twists at (q, v), with the functions of time."""
         a = self.arrays
-        self.functions.evaluate()
+        self.functions.evaluate(self.time, self.period)
         bodies.prepare_free_bodies(a.record, self.period)
         if self._kernels:
             tree_kernels.prepare_trees(a.record, self.period)

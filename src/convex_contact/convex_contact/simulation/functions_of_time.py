@@ -2,51 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    from convex_contact.simulation.dynamics import WorldDynamics
+from convex_contact.model.arrays import WorldArrays
+from convex_contact.model.world import World
 
 
 class FunctionsOfTime:
     """Drives of trees and motions of prescribed bodies, as the world has them in each step.
 
     Args:
-        d: world in motion.
+        world: the world.
+        arrays: its arrays.
+        prescribed: numbers of the prescribed bodies.
     """
 
-    def __init__(self, d: WorldDynamics) -> None:
-        self._d = d
+    def __init__(self, world: World, arrays: WorldArrays, prescribed: Sequence[int]) -> None:
+        self._world, self._arrays, self._prescribed = world, arrays, prescribed
         self._driven: set[int] = set()  # trees with forces of a drive
 
     def __bool__(self) -> bool:
         """Returns whether there are such functions, or a tree was driven until now."""
-        d = self._d
-        for tree in d.world.trees:
+        for tree in self._world.trees:
             if tree.drive is not None:
                 return True
-        for number in d.prescribed:
-            if d.world.bodies[number].motion is not None:
+        for number in self._prescribed:
+            if self._world.bodies[number].motion is not None:
                 return True
         return bool(self._driven)
 
     def note_forces(self) -> None:
         """Notes which trees have forces of a drive, after the arrays were set."""
-        a = self._d.arrays
+        a = self._arrays
         ends = zip(a.tree_v[:-1], a.tree_v[1:], strict=True)
         self._driven = {number for number, (i, j) in enumerate(ends) if a.drive_effort[i:j].any()}
 
-    def evaluate(self) -> None:
-        """Writes the twists of motions at the end of the coming step, and the forces of drives at its start."""
-        d, a = self._d, self._d.arrays
-        for number in d.prescribed:
-            motion = d.world.bodies[number].motion
+    def evaluate(self, time: float, period: float) -> None:
+        """Writes the twists of motions at the end of a step, and the forces of drives at its start.
+
+        Args:
+            time: start of the step [s].
+            period: its length [s].
+        """
+        a = self._arrays
+        for number in self._prescribed:
+            motion = self._world.bodies[number].motion
             if motion is not None:
-                a.body_twist[number] = motion(d.time + d.period)
-        for number, tree in enumerate(d.world.trees):
+                a.body_twist[number] = motion(time + period)
+        for number, tree in enumerate(self._world.trees):
             forces = a.drive_effort[a.tree_v[number] : a.tree_v[number + 1]]
             if tree.drive is not None:
-                forces[:] = tree.drive(d.time)
+                forces[:] = tree.drive(time)
                 self._driven.add(number)
             elif number in self._driven:
                 forces[:] = 0.0

@@ -31,6 +31,6 @@ class PythonNumbers:
         Raises:
             ValueError: a function of time gave an impossible number.
         """
-        self._d.functions.evaluate()
+        self._d.functions.evaluate(self._d.time, self._d.period)
         self._between.evaluate(self._d.time)
         self._joints.evaluate(self._d)

@@ -228,10 +228,7 @@ class Simulator(LastStep):
         Raises:
             WorldError: there is no such joint, or several.
         """
-        if name not in self._handles:
-            laws, controllers = lambda: self.joint_laws, lambda: self._controllers
-            self._handles[name] = find_joint(self.dynamics, laws, controllers, name)
-        return self._handles[name]
+        return find_joint(self.dynamics, lambda: self.joint_laws, lambda: self._controllers, name)
 
     def body_joint(self, name: str) -> JointCoordinate:
         """Returns position and velocity of a hinge, slide or distance, by its name in :meth:`World.add_joint`.
@@ -419,7 +416,6 @@ class Simulator(LastStep):
         return self._table
 
     def _describe_joints(self) -> None:
-        self._handles: dict[str, Joint] = {}
         self.joint_laws = [copy(law) for law in self.world.joint_laws]
         self._joint_rows = JointRows(self.dynamics, self.joint_laws, self._joint_limits)
         if self.world.controllers:
