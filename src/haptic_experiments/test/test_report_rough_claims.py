@@ -26,7 +26,7 @@ from haptic_experiments.kit.wall_friction import stiffest
 from haptic_experiments.kit.wall_run import WallRun
 
 T, MU = 1e-3, 0.3
-FRICTION = {"friction_coefficient": MU, "stiffness": 2e3}
+FRICTION = {"law": "coulomb", "friction_coefficient": MU, "stiffness": 2e3}
 SAME = Difference(0.0, 0.0, 0.0)
 NUMBERS = Numbers(
     latency_p50_p99={},
@@ -90,6 +90,13 @@ def test_sliding_friction_has_the_coefficient(numbers: Numbers, allowed: float, 
     assert failed(altered(numbers, ["coefficient", "slow"], MU * (1.0 + 0.99 * sign * allowed))) == []
     (text,) = failed(altered(numbers, ["coefficient", "slow"], MU * (1.0 + 1.01 * sign * allowed)))
     assert text.startswith(SLIDES)
+
+
+def test_a_law_that_depends_on_the_velocity_has_no_coefficient() -> None:
+    claims, walls = Claims(), SimpleNamespace(mode="lockstep", delay=0)
+    _claims(claims, "bag", walls, NUMBERS, {**FRICTION, "law": "stribeck"})  # type: ignore[arg-type]
+    (claim,) = (claim for claim in claims if claim.text.startswith(SLIDES))
+    assert claim.shown is None and claim.measured == "the stribeck law depends on the velocity"
 
 
 # ---- altered signals --------------------------------------------------------------------------------------

@@ -215,7 +215,8 @@ def _claims(claims: Claims, name: str, walls: WallRun, n: Numbers, friction: Map
         )
     sliding, lean, chatter = n.coefficient, n.lean, n.chatter
     text = f"Sliding friction is {mu:g} times the normal force{' but for the tick of delay' if late else ''} ({name})."
-    claims.all_near(text, sliding, mu, relative=allowed)
+    other_law = "" if friction["law"] == "coulomb" else f"the {friction['law']} law depends on the velocity"
+    claims.all_near(text, sliding, mu, relative=allowed, unless=other_law)
     claims.say(
         f"Within the friction cone the tool gives way elastically and comes back ({name}).",
         f"{1e6 * lean.given:.0f} µm given, {1e6 * lean.left:.1f} µm left (limit for both {1e6 * LEFT:g} µm); friction "

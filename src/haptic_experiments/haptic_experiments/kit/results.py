@@ -148,14 +148,21 @@ class Claims(list[Claim]):
         self.say(text, f"{about} {measured or 'not in this run'}".lstrip(), shown, unless=unless)
 
     def all_near(
-        self, text: str, values: Mapping[str, float], expected: float, *, absolute: float = 0.0, relative: float = 0.0
+        self,
+        text: str,
+        values: Mapping[str, float],
+        expected: float,
+        *,
+        absolute: float = 0.0,
+        relative: float = 0.0,
+        unless: str = "",
     ) -> None:
         """Adds the claim that several numbers differ from an expected one by at most a tolerance; see `near`."""
         off = absolute + relative * abs(expected)
         measured = ", ".join(f"{name} {value:.6g}" for name, value in values.items())
         shown = all(abs(value - expected) <= off for value in values.values()) if values else None
         rule = f" (expected {expected:.4g}, within {off:.2g})" if values else "not in this run"
-        self.say(text, measured + rule, shown)
+        self.say(text, measured + rule, shown, unless=unless)
 
     def identical(self, text: str, differences: Mapping[str, float], *, unless: str = "") -> None:
         """Adds the claim that two results are the same to the last bit.
