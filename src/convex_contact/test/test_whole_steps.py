@@ -212,6 +212,15 @@ def test_a_restored_state_goes_on_with_the_same_bits(tmp_path: Path, constraint_
     np.testing.assert_array_equal(motion(simulator, 40), first)
 
 
+def test_a_restored_simulator_has_its_prepared_steps(tmp_path: Path) -> None:
+    simulator = Simulator(walker(tmp_path, balls=2), period=PERIOD)
+    simulator.step(3)
+    state, prepared = simulator.state(), list(simulator._records.prepared)
+    simulator.restore(state)
+    simulator.step(2)
+    assert list(simulator._records.prepared) == prepared
+
+
 @pytest.mark.parametrize("approximation", ["lagged", "lagged_elastoplastic"])
 def test_couplings_and_prescribed_bodies_are_part_of_the_one_call(
     approximation: str, tmp_path: Path, constraint_without_rows: Any

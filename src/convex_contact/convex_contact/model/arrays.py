@@ -336,9 +336,10 @@ class _Arrays:
 
     def restore(self, copies: dict[str, np.ndarray]) -> None:
         """Restores the values that :meth:`copies` returned; arrays that have grown since are replaced."""
+        arrays = self.__dict__
         for name, values in copies.items():
-            if self.__dict__[name].shape == values.shape:
-                self.__dict__[name][:] = values
+            if arrays[name].shape == values.shape:
+                arrays[name][...] = values
             else:
                 self.replace(**{name: values.copy()})
 

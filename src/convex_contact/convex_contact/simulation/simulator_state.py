@@ -6,7 +6,6 @@ from copy import copy
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from convex_contact.model.arrays import ContactArrays
 from convex_contact.model.body_joints import StartedJoint
 from convex_contact.model.motors import motor_laws
 from convex_contact.solver.borrowed import copy_fields
@@ -74,7 +73,8 @@ class SimulatorState:
         self._owner, self._numbers = simulator, StepNumbers(simulator)
         self.time = d.time
         self._arrays, self._contacts, self._previous = d.arrays.copies(), d.contacts.copies(), d.previous.copies()
-        self._workspace = _copied(simulator._workspace)
+        self._workspace = new_workspace()
+        copy_fields(self._workspace, simulator._workspace)
         self._laws = [copy(law) for law in _laws(simulator)]
         self._efforts = [joint.effort.copy() for joint in _body_joints(simulator)]
         self._control = None if simulator.control is None else simulator.control.copies()
@@ -93,8 +93,9 @@ class SimulatorState:
         d = simulator.dynamics
         d.arrays.restore(self._arrays)
         d.functions.note_forces()
-        d.contacts, d.previous = (_contact_arrays(saved) for saved in (self._contacts, self._previous))
-        simulator._workspace = _copied(self._workspace)
+        d.contacts.restore(self._contacts)
+        d.previous.restore(self._previous)
+        copy_fields(simulator._workspace, self._workspace)
         for law, saved in zip(_laws(simulator), self._laws, strict=True):
             for field in fields(law):
                 if getattr(law, field.name) is not getattr(saved, field.name):
@@ -113,13 +114,3 @@ def _laws(simulator: Simulator) -> list[Any]:
 
 def _body_joints(simulator: Simulator) -> list[StartedJoint]:
     return [each for each in simulator._controllers if isinstance(each, StartedJoint)]
-
-
-def _copied(workspace: Any) -> Any:
-    made = new_workspace()
-    copy_fields(made, workspace)
-    return made
-
-
-def _contact_arrays(saved: dict[str, Any]) -> ContactArrays:
-    return ContactArrays(**{name: values.copy() for name, values in saved.items()})
