@@ -69,7 +69,10 @@ class FreeDirectionFriction:
                 raise ValueError(f"{name}: expected an isotropic law such as CoulombLaw(1.0), got {law!r}")
         self.translation, self.rotation = translation, rotation
         laws = (translation, rotation)
-        self._codes = tuple(None if law is None else law.kernel_code for law in laws)
+        given = [law for law in laws if law is not None]
+        plain = all(law.kernel_code is None for law in given)
+        # codes of one type, whichever law is absent: the kernel is compiled for two pairs of types, not for four
+        self._codes = tuple(None if plain else given[0].code if law is None else law.code for law in laws)
         self._coefficients = tuple(_NONE if law is None else law.coefficients[None] for law in laws)
         self._acts = tuple(law is not None for law in laws)
         self._falling = [(law, k) for k, law in enumerate(laws) if law is not None and law.slope_range[0] < 0.0]
