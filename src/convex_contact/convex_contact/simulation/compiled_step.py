@@ -43,6 +43,7 @@ from convex_contact.simulation.prescribed_bodies import move_prescribed
 from convex_contact.simulation.step_inputs import load, load_joint_rows
 from convex_contact.solver import newton
 from convex_contact.solver.borrowed import Borrowed, Record, RecordType, borrow
+from convex_contact.solver.guess import note_changes
 from convex_contact.solver.solver import convergence_error
 from convex_contact.solver.stages import address_of
 from convex_contact.solver.workspace import inputs
@@ -364,6 +365,7 @@ def step_world(
         margins = KEPT
     if joints is not None and acts(joints, b.v):
         return LIMIT_REACHED
+    note_changes(b, w.v)
     _copy_velocity(w, b.v)
     move_free_bodies(w, b.v, period, x.linear)
     if joints is not None:

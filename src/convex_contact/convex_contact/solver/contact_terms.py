@@ -148,7 +148,7 @@ def prepare_terms(w: Any) -> None:
 
 @njit(error_model="numpy", forceinline=True, _nrt=False, cache=True)
 def _is_idle_at_start(w: Any, i: int, v1: float, v2: float, vn: float) -> bool:
-    """Returns whether contact i is idle at the guess, where its velocity is this, and at v*; else it is derived."""
+    """Returns whether contact i is idle at v0, where its velocity is this, and at v*; else it is derived."""
     law, p, derived = law_of(w), w.contact_parameters, w.derived
     possible = not idle_by_velocity(law, p, i, v1, v2, vn)
     if possible:

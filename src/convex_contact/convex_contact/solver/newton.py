@@ -8,10 +8,11 @@ because rounding spoils them long before the slope.
 
 Beyond the paper, these make a step cheap:
 
+* **Guess.** It is v0, or extrapolated where velocities change evenly (`guess`). Laws that depend on v0 take v0 itself.
 * **Islands.** Cliques that no contact couples are independent problems. All islands iterate together, each with its
   own step length and its own stopping test, until it has converged. (The paper's test on the whole system follows from
   the islands' tests, up to a factor of sqrt(2), by which their tolerance is reduced.)
-* **Idle contacts** (gamma = 0 and G = 0 at the guess and at v*) are left out, and checked again when the residuals are
+* **Idle contacts** (gamma = 0 and G = 0 at v0 and at v*) are left out, and checked again when the residuals are
   below a tenth of the momenta, and at the solution. Contacts that are no longer idle are added, and the iteration goes
   on. Since the potential of an idle contact is flat at the solution, that solution is the minimum of the whole problem.
 * **Directions of friction** are second unknowns: the steps are primal-dual (`problem.friction_directions`) until the
@@ -37,6 +38,7 @@ from convex_contact.problem.contact_kernels import needs_delassus_norm
 from convex_contact.solver import terms
 from convex_contact.solver.borrowed import Borrowed, borrow
 from convex_contact.solver.factorization import factorise, find_direction, solve_island
+from convex_contact.solver.guess import extrapolate
 from convex_contact.solver.island_states import (
     ACTIVE,
     CONVERGED,
@@ -229,7 +231,7 @@ def _continue_in_stiffness(w: Any, iterate: int, ratio: float, tolerance: float)
 
 @njit(error_model="numpy", _nrt=False, cache=True)
 def _prepare(w: Any) -> None:
-    """Computes the scaling and the derived numbers of the terms at the guess; cliques without a term move freely."""
+    """Computes scaling, derived numbers of the terms at v0, and the guess; cliques without a term move freely."""
     dof_start, A_start, A, scale = w.dof_start, w.A_start, w.A, w.scale
     v, v_star, A_v_star, touched = w.v, w.v_star, w.A_v_star, w.touched
     for c in range(w.n):
@@ -250,6 +252,8 @@ def _prepare(w: Any) -> None:
         if touched[c] == 0:
             for k in range(dof_start[c], dof_start[c + 1]):
                 v[k] = v_star[k]
+        else:
+            extrapolate(w, c)
 
 
 @njit(error_model="numpy", _nrt=False, cache=True)

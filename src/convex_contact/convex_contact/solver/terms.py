@@ -6,7 +6,7 @@ are fields of `workspace`.
 
 ==================  ==================================================================================================
 mark_needed_masses  marks in `touched` the cliques whose inverse masses `prepare_terms` needs
-prepare_terms       derived numbers at the guess; marks the cliques of the family's entries
+prepare_terms       derived numbers at v0; marks the cliques of the family's entries
 couplings_of        entries of the family and the cliques that they couple, for `pattern`
 update              velocities and impulses from v
 add_momentum        j += J^T gamma

@@ -78,6 +78,8 @@ FLOAT_VECTORS = (
     Field("dv", "(dofs,)", "m/s, rad/s", "Newton direction; bound of the rounding of r in `_rounding`"),
     Field("A_dv", "(dofs,)", "N s", "-A dv"),
     Field("v_old", "(dofs,)", "m/s, rad/s", "v before the last step"),
+    Field("change", "(dofs,)", "m/s, rad/s", "change of v by the last step; memory"),
+    Field("change_before", "(dofs,)", "m/s, rad/s", "change of v by the step before it; memory"),
     Field("H", "flat", "kg", "blocks of H and of its factor U"),
     Field("L", "flat", "", "factors of the diagonal blocks (`blocks.factorise`)"),
     Field("floor", "(dofs,)", "kg", "least pivots"),
@@ -286,6 +288,7 @@ def _grow(
         w.pattern = 0
     if len(w.v) < dofs:
         w.v_star, w.v, w.scale = _floats(w.v_star, dofs), _floats(w.v, dofs), _floats(w.scale, dofs)
+        w.change, w.change_before = _floats(w.change, dofs), _floats(w.change_before, dofs)
         w.r, w.r_momentum, w.j = _floats(w.r, dofs), _floats(w.r_momentum, dofs), _floats(w.j, dofs)
         w.dv, w.A_dv, w.v_old = _floats(w.dv, dofs), _floats(w.A_dv, dofs), _floats(w.v_old, dofs)
         w.floor, w.A_v_star = _floats(w.floor, dofs), _floats(w.A_v_star, dofs)
@@ -324,8 +327,10 @@ def _grow(
 
 @njit(cache=True)
 def forget(w: Any) -> None:
-    """Invalidates pattern and factors, for cliques whose sizes change but not their number and sum."""
+    """Invalidates pattern and factors, for cliques whose sizes change but not their number and sum; clears changes."""
     w.pattern = 0
+    w.change[:] = 0.0
+    w.change_before[:] = 0.0
 
 
 class Structure(NamedTuple):
