@@ -18,7 +18,7 @@ from convex_contact.model.world import WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.body_placement import can_be_placed, set_body_state
 from convex_contact.simulation.dynamics import WorldDynamics
-from convex_contact.simulation.joint import POSITIONS, Joint, full_name, joint_places, read_only, unit_quaternion
+from convex_contact.simulation.joint import POSITIONS, Joint, full_name, read_only, unit_quaternion
 
 
 def started_joints(controllers: Iterable[Any]) -> dict[str, StartedJoint]:
@@ -49,15 +49,14 @@ def find_joint(
         return [*laws(), *motor_laws(controllers())]
 
     if name in between:
-        places = joint_places(d.world)
-        if name in places:
+        if name in d.joint_places:
             raise WorldError(f"joint: expected the name of one joint, got {name!r} of a tree and between bodies")
-        others = [whole for whole, (_, short) in places.items() if short == name]
+        others = [whole for whole, (_, short) in d.joint_places.items() if short == name]
         if others:
             text = f"joint: {name!r} is the joint between bodies; another joint of this name is {', '.join(others)}"
             warnings.warn(text, stacklevel=3)
         return BodyJointHandle(d, all_laws, controllers, name)
-    return Joint(d, all_laws, full_name(d.world, name, list(between)))
+    return Joint(d, all_laws, full_name(d.joint_places, name, list(between)))
 
 
 class BodyJointHandle(Joint):

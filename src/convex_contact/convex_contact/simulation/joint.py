@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from convex_contact.model.motors import MotorLaw
 from convex_contact.model.names import unknown_name
-from convex_contact.model.world import World, WorldError
+from convex_contact.model.world import WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.dynamics import WorldDynamics
 from convex_contact.simulation.joint_limits import position_limits
@@ -25,28 +25,17 @@ POSITIONS = {
 }
 
 
-def joint_places(world: World) -> dict[str, tuple[int, str]]:
-    """Returns the tree and the name within it of all joints of trees, by ``tree/joint``."""
-    return {
-        f"{tree.name}/{name}": (number, name)
-        for number, tree in enumerate(world.trees)
-        if hasattr(tree.model, "model")
-        for name in list(tree.model.model.names)[1:]
-    }
-
-
-def full_name(world: World, name: str, others: Sequence[str] = ()) -> str:
+def full_name(places: Mapping[str, tuple[int, str]], name: str, others: Sequence[str] = ()) -> str:
     """Returns the name of a joint of a tree as ``tree/joint``.
 
     Args:
-        world: the world.
+        places: :attr:`StateAccess.joint_places`.
         name: as ``tree/joint``, or the joint's name alone if it is not that of another joint.
         others: names of other joints, for the message.
 
     Raises:
         WorldError: there is no such joint, or several.
     """
-    places = joint_places(world)
     found = [name] if name in places else [known for known in places if places[known][1] == name]
     if len(found) > 1:
         raise WorldError(f"joint: expected one of {', '.join(found)}, got {name!r}")
@@ -126,8 +115,8 @@ class Joint:
     upper: float
 
     def __init__(self, dynamics: WorldDynamics, laws: Callable[[], Sequence[Any]], name: str) -> None:
-        self.name = full_name(dynamics.world, name)
-        tree, within = joint_places(dynamics.world)[self.name]
+        self.name = full_name(dynamics.joint_places, name)
+        tree, within = dynamics.joint_places[self.name]
         model, a = dynamics.world.trees[tree].model.model, dynamics.arrays
         joint = model.joints[model.getJointId(within)]
         self._arrays, self._q, self._nq = a, int(a.tree_q[tree]) + joint.idx_q, joint.nq

@@ -37,7 +37,7 @@ from convex_contact.simulation.compiled_step import StepRecords
 from convex_contact.simulation.coupling import Coupling, CouplingTable
 from convex_contact.simulation.dynamics import BodyState, WorldDynamics
 from convex_contact.simulation.interpreted_step import make_interpreted_step
-from convex_contact.simulation.joint import Joint, joint_places
+from convex_contact.simulation.joint import Joint
 from convex_contact.simulation.joint_rows import JointRows
 from convex_contact.simulation.last_step import LastStep
 from convex_contact.simulation.python_numbers import PythonNumbers
@@ -218,7 +218,7 @@ class Simulator(LastStep):
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of all joints that move: ``tree/joint``, and the names in :meth:`World.add_joint`."""
-        return (*joint_places(self.world), *started_joints(self._controllers))
+        return (*self.dynamics.joint_places, *started_joints(self._controllers))
 
     def joint(self, name: str) -> Joint:
         """Returns a joint to read and to set, by its name or as ``tree/joint``; see :class:`Joint`.

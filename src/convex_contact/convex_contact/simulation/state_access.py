@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -79,6 +81,16 @@ class StateAccess:
         columns = self._columns_of_tree(tree)
         n = columns.stop - columns.start
         return self.arrays.A[tree, :n, :n], self.arrays.v_star[columns]
+
+    @cached_property
+    def joint_places(self) -> dict[str, tuple[int, str]]:
+        """The tree and the name within it of all joints of trees, by ``tree/joint``."""
+        return {
+            f"{tree.name}/{name}": (number, name)
+            for number, tree in enumerate(self.world.trees)
+            if hasattr(tree.model, "model")
+            for name in list(tree.model.model.names)[1:]
+        }
 
     @property
     def pair_count(self) -> int:
