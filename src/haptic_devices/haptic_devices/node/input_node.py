@@ -18,7 +18,7 @@ from std_srvs.srv import SetBool
 
 from haptic_core import process
 from haptic_core.errors import InputError
-from haptic_core.messages import detail_of, set_pose
+from haptic_core.messages import detail_of, require_finite, require_rotation, set_pose
 from haptic_core.parameter_files import PARAMS_FILE, values_for
 from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.process import stop_requested
@@ -76,14 +76,14 @@ class InputNode(Node):
         elif event.kind == TickEvent.KIND_RESET:
             self.leader = None
         elif event.kind == TickEvent.KIND_HOLD:
-            self._set_leader(bool(detail.get("held")), np.array(detail.get("target", ()), dtype=float))
+            self._set_leader(bool(detail.get("held")), detail.get("target"))
 
-    def _set_leader(self, held: bool, target: np.ndarray) -> None:
+    def _set_leader(self, held: bool, target: object) -> None:
         p = self.parameters
         self.leader, self._refusals = None, 0
-        if held and target.shape == (7,):
+        if held and (pose := _pose_of(target)) is not None:
             numbers = {name: p[name] for name in ("speed", "angular_speed", "deadzone", "reach")}
-            self.leader = Leader(target, **numbers)
+            self.leader = Leader(pose, **numbers)
             self.get_logger().info(f"{p['source']} leads the hand")
 
     def _request_handle(self) -> None:
@@ -134,6 +134,19 @@ class InputNode(Node):
             self.move(min(now - last, 5.0 * period))
             last = now
         self._source.close()
+
+
+def _pose_of(target: object) -> np.ndarray | None:
+    """Returns the target of an event as a pose (7,), quaternion x, y, z, w; None if it is none."""
+    try:
+        pose = np.array(target, dtype=float)
+        if pose.shape != (7,):
+            return None
+        require_finite("target", *pose)
+        require_rotation("target", *pose[3:7])
+    except (TypeError, ValueError, OverflowError, InputError):
+        return None
+    return pose
 
 
 def main() -> None:
