@@ -313,6 +313,15 @@ def test_a_disconnected_input_ends_the_node(node: InputNode, pad: Pad) -> None:
     assert (node.finished, node.exit_code) == (True, 1)
 
 
+def test_the_parameters_of_the_node_are_declared_and_fixed(node: InputNode) -> None:
+    """Those that were not given were unknown, and a change of the others had no effect."""
+    assert node.get_parameter("speed").value == 0.1
+    descriptor = node.describe_parameter("speed")
+    assert descriptor.read_only and descriptor.additional_constraints == "from 0.001 to 1"
+    assert "[m/s]" in descriptor.description
+    assert not node.set_parameters([Parameter("port", value="/dev/null")])[0].successful
+
+
 def test_every_parameter_of_the_node_is_tested_here() -> None:
     specs = load_parameter_specs(NODE_PARAMETER_FILE.with_name("input_node.yaml"))
     assert specs.keys() == {*NUMBERS, "source", "port", "rate", "params_file"}

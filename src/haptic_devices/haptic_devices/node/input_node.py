@@ -19,11 +19,10 @@ from std_srvs.srv import SetBool
 from haptic_core import process
 from haptic_core.errors import InputError
 from haptic_core.messages import detail_of, require_finite, require_rotation, set_pose
-from haptic_core.parameter_files import PARAMS_FILE, values_for
-from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.process import stop_requested
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
-from haptic_core.suite_node import given_parameters
+from haptic_core.service_guards import guard_services
+from haptic_core.suite_node import declare_fixed
 from haptic_devices.factories import NODE_PARAMETER_FILE
 from haptic_devices.inputs.source import InputDeviceError, Leader, find_input
 from haptic_msgs.msg import TickEvent
@@ -46,11 +45,8 @@ class InputNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__("input", automatically_declare_parameters_from_overrides=True, **node_options)
-        specs = load_parameter_specs(_FILE)
-        given = {name: value for name, value in given_parameters(self).items() if name in specs}
-        if given.get(PARAMS_FILE):
-            given |= values_for(given[PARAMS_FILE], self.get_fully_qualified_name(), specs)
-        p = self.parameters = check_all(specs, given)
+        guard_services(self)
+        p = self.parameters = declare_fixed(self, _FILE)
         self.finished, self.exit_code = False, 0
         self._source = find_input(p["source"]).open(p["port"])
         self.leader: Leader | None = None
