@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from haptic_core.errors import ParameterError
-from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_core.parameters import check_all, list_of_text, load_parameter_specs
 from haptic_devices.device import Device, DeviceError
 from haptic_devices.drivers.driver import Driver, Presence
 from haptic_devices.factories import ENTRY_POINTS, NODE_PARAMETER_FILE, find_device, load_device, load_numbers
@@ -212,7 +212,8 @@ def needed_axes(nodes: list[LaunchedNode]) -> set[str]:
     """
     device = _device_of(nodes)
     sources = [node for node in nodes if node.name in device.parameters["sources"]]
-    axes = [node.parameters.get("axes", ("x", "y") if node.executable == _FRICTION else None) for node in sources]
+    given = [node.parameters.get("axes", ("x", "y") if node.executable == _FRICTION else None) for node in sources]
+    axes = [list_of_text(value) for value in given]
     if sources and None not in axes:
         return {axis for each in axes for axis in each}
     return set("xyz") - {device.parameters.get("held_axis", "")}
