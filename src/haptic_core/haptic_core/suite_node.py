@@ -33,7 +33,7 @@ from haptic_core.parameters import (
     nested_spec,
 )
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
-from haptic_core.service_guards import guard_services
+from haptic_core.rclpy_guards import ClockGuard, guard_services
 from haptic_core.statistics import RECENT, Rejections, TimeStatistics
 from haptic_core.transport.interface import RosTopics, Transport
 from haptic_msgs.msg import TickEvent
@@ -87,7 +87,7 @@ def _descriptor(spec: ParameterSpec, constraints: str) -> ParameterDescriptor:
     )
 
 
-class SuiteNode(LifecycleNode):
+class SuiteNode(ClockGuard, LifecycleNode):
     """A lifecycle node whose parameters are declared by YAML files.
 
     Parameters are checked when they are declared and again, all together, when they are set. A change is applied

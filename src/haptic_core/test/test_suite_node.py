@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 import pytest
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
@@ -19,13 +20,14 @@ from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
+from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
 
 from haptic_core import process, rendering_node, suite_node
 from haptic_core.commands import WRENCH
 from haptic_core.errors import ParameterError
 from haptic_core.messages import detail_of
-from haptic_core.qos import tick_qos
+from haptic_core.qos import clock_qos, tick_qos
 from haptic_core.start import waiting
 from haptic_msgs.msg import DeviceCommand, DeviceState
 
@@ -268,6 +270,16 @@ def test_a_transition_that_the_state_does_not_have_is_refused(make, transition):
     bench = make().start()
     assert not bench.call(ChangeState, "change_state", ChangeState.Request(transition=transition)).success
     assert bench.answer(0, velocity=1.0).tool_wrench.force.x == -2.0
+
+
+def test_a_time_before_0_is_ignored(make):
+    """One message on /clock ended every process of a lockstep run."""
+    bench = make().start()
+    clocks = bench.device.create_publisher(Clock, "/clock", clock_qos())
+    bench.until(clocks.get_subscription_count)
+    clocks.publish(Clock(clock=Time(sec=-1)))
+    clocks.publish(Clock(clock=Time(sec=3)))
+    bench.until(lambda: bench.node.get_clock().now().nanoseconds == 3_000_000_000)
 
 
 def test_parameters_of_an_unknown_type_are_refused_together(make):

@@ -20,7 +20,6 @@ import viser
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import Executor
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
@@ -28,7 +27,7 @@ from haptic_core import process
 from haptic_core.errors import HapticError, InputError
 from haptic_core.messages import detail_of
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, status_qos
-from haptic_core.service_guards import guard_services
+from haptic_core.rclpy_guards import ClockGuard, guard_services
 from haptic_core.statistics import Rejections
 from haptic_core.suite_node import declare_fixed
 from haptic_launch.experiments import load_experiment
@@ -55,7 +54,7 @@ _FILE = Path(__file__).with_name("viewer.yaml")
 _INTERVALS = {"graph": 1.0, "plot": 0.1, "clock": 0.25, "frame rate": 1.0}
 
 
-class Viewer(Node):
+class Viewer(ClockGuard):
     """Page of the experiment in this node's namespace.
 
     Attributes:

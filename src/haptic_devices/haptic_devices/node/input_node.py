@@ -21,7 +21,7 @@ from haptic_core.errors import InputError
 from haptic_core.messages import detail_of, require_finite, require_rotation, set_pose
 from haptic_core.process import stop_requested
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
-from haptic_core.service_guards import guard_services
+from haptic_core.rclpy_guards import guard_services
 from haptic_core.suite_node import declare_fixed
 from haptic_devices.factories import NODE_PARAMETER_FILE
 from haptic_devices.inputs.source import InputDeviceError, Leader, find_input

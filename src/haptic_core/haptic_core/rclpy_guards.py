@@ -1,6 +1,6 @@
-"""Guards of the services that rclpy gives a node: a request for which rclpy raises an error is refused.
+"""Guards of the services and the subscription that rclpy gives a node: what rclpy raises an error for is refused.
 
-Without them such a request ends the process: an error in a callback ends the executor.
+Without them one message or request ends the process: an error in a callback ends the executor.
 """
 
 from __future__ import annotations
@@ -13,12 +13,31 @@ from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
 
 from haptic_core.rclpy_parts import RCLError
 
 Answer = Callable[[Any, Any], Any]
 
 _KNOWN_TYPES = frozenset(kind.value for kind in Parameter.Type)
+
+
+class ClockGuard(Node):
+    """A node that ignores times before 0 on /clock."""
+
+    def create_subscription(self, msg_type: Any, topic: str, callback: Any, *arguments: Any, **options: Any) -> Any:
+        """Creates a subscription; rclpy calls this for /clock, too, whenever use_sim_time becomes true."""
+        if msg_type is Clock:
+            callback = _guard_clock(callback)
+        return super().create_subscription(msg_type, topic, callback, *arguments, **options)
+
+
+def _guard_clock(take: Callable[[Any], None]) -> Callable[[Any], None]:
+    def taken(message: Any) -> None:
+        if message.clock.sec >= 0:
+            take(message)
+
+    return taken
 
 
 def guard_services(node: Node) -> None:
