@@ -74,6 +74,10 @@ ros2 param dump /joystick/device >> my.yaml
 ./haptics run friction_impedance params_file:=my.yaml
 ```
 
+Given to a node itself (`ros2 run ... --ros-args --params-file my.yaml`), the file must have `y` and `n` in quotes,
+which `ros2 param dump` does not write: ROS reads them as true and false. A list of texts may also be one text,
+`axes: "[x, y]"`.
+
 Parameters that ROS itself declares in every node (`use_sim_time`, `start_type_description_service`, `qos_overrides`),
 and `params_file`, are ignored. The run keeps the values that replaced others in `parameters.yaml` beside its bag
 (`parameters_<variant>.yaml` for each variant), and a replay of the run has them again. In a replay, `params_file:=`

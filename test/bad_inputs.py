@@ -351,9 +351,9 @@ _OTHER_EXPERIMENTS = [
 ]
 
 _WORDS = [
-    Case(("run", "nonsense"), "experiment 'nonsense' is unknown, expected one of: ", 1),
-    Case(("run", ""), "experiment '' is unknown, expected one of: ", 1),
-    Case(("run", "../friction_impedance"), "experiment '../friction_impedance' is unknown, expected one of: ", 1),
+    Case(("run", "nonsense"), "experiment 'nonsense' is unknown, expected one of: "),
+    Case(("run", ""), "experiment '' is unknown, expected one of: "),
+    Case(("run", "../friction_impedance"), "experiment '../friction_impedance' is unknown, expected one of: "),
     Case(("run", "x" * 5000), "experiment 'xxxx", 1),
     Case(("run", "friction_impedance", "mode=lockstep"), "argument 'mode=lockstep': expected name:=value"),
     Case(("run", "friction_impedance", ":=1"), "argument ':=1': expected name:=value"),
@@ -361,7 +361,7 @@ _WORDS = [
     Case(("run", "friction_impedance", "x" * 5000), "argument 'xxxx...: expected name:=value"),
     Case(("run", "friction_impedance", "stiffnes:=1"), "argument 'stiffnes' is unknown, expected one of: stiffness"),
     Case(("run", "friction_impedance", "\udcff:=1"), r"argument \udcff: expected UTF-8 text, got '1'"),
-    Case(("view", "nonsense"), "experiment 'nonsense' is unknown, expected one of: ", 1),
+    Case(("view", "nonsense"), "experiment 'nonsense' is unknown, expected one of: "),
     Case(("view", "friction_impedance", "pace:=-1"), "argument pace: expected from 0 to 100 [-], got -1.0"),
     Case(("view", "friction_impedance", "view_port:=http"), "argument view_port: expected int [-], got 'http'"),
     *(
@@ -374,7 +374,7 @@ _WORDS = [
     Case(("study", "nonsense"), "study 'nonsense' is unknown, expected one of: "),
     Case(("study", "tau-wall", "nonsense:=1"), "argument 'nonsense' is unknown, expected one of: "),
     Case(("study", "tau-wall", "--scheduler", "nowhere"), "scheduler nowhere: no Dask scheduler answers there (", 1),
-    Case(("study", "realtime", "experiments:=nowhere"), "experiment 'nowhere' is unknown, expected one of: ", 1),
+    Case(("study", "realtime", "experiments:=nowhere"), "experiment 'nowhere' is unknown, expected one of: "),
     Case(("bench", "nonsense"), "benchmark 'nonsense' is unknown, expected one of: "),
     *(
         Case((command, path), f"{path}: {error}", 1)
@@ -400,7 +400,7 @@ _WORDS = [
     Case(("repair", "run_lost/bag"), "run_lost/bag: no bag (no .mcap file in it)", 1),
     Case(("replay", "run_half/bag/bag.mcap"), "run_half/bag/bag.mcap: expected the directory of a bag, got a file", 1),
     Case(("replay", "nowhere", "x"), "argument 'x': expected name:=value"),
-    Case(("replay", "nowhere", "--into", "nonsense"), "experiment 'nonsense' is unknown, expected one of: ", 1),
+    Case(("replay", "nowhere", "--into", "nonsense"), "experiment 'nonsense' is unknown, expected one of: "),
 ]
 
 _SETTINGS = [

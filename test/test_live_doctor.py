@@ -16,11 +16,12 @@ from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rich.console import Console
 from started_runs import find_child, wait_until
 
 from haptic_core.events import make_event
 from haptic_core.qos import display_qos, status_qos
-from haptic_msgs.msg import DeviceState
+from haptic_msgs.msg import DeviceState, TickEvent
 from haptic_viewer import live
 
 
@@ -176,6 +177,31 @@ def test_nodes_that_are_missing_not_active_or_stale_are_told(node_named: Callabl
     experiment._ticks.clear()
     experiment._on_event(make_event("device", "pause", {"paused": True}))
     assert told()["device"] == ["3 ticks missed"] and "paused" in experiment.title
+
+
+def test_forged_events_and_reports_end_neither_the_command_nor_the_terminal(
+    node_named: Callable[[str], Node], capsys: pytest.CaptureFixture[str]
+) -> None:
+    doctor_node, _ = node_named("doctor"), node_named("device")
+    experiment = live.LiveExperiment(doctor_node, "/tau")
+    for parameters in (5, {"sources": 3}, {"sources": [1], "period": 1e-3}, {"sources": [], "period": "x"}):
+        experiment._on_event(make_event("device", "state", {"state": "active", "parameters": parameters}))
+    experiment._on_event(make_event("device", "pause", {}))
+    contradiction = [KeyValue(key="a", value="1"), KeyValue(key="a/b", value="2")]
+    experiment._on_event(TickEvent(source="device", kind="state", values=contradiction))
+    assert not experiment.device
+    device = {"sources": [], "mode": "[/b]\x1b[31m", "period": 1e-3}
+    experiment._on_event(make_event("device", "state", {"state": "active", "parameters": device}))
+    rate = [KeyValue(key="rate [1/s]", value="fast")]
+    unknown = DiagnosticStatus(name="tau/device", level=b"\xc8")
+    forged = DiagnosticStatus(name="tau/device", level=b"\x01", message="[/red] 5 [s] \x1b[2J", values=rate)
+    wait_until(lambda: "device" in doctor_node.get_node_names())
+    for status in (forged, unknown):
+        experiment._on_status(status)
+        experiment._on_diagnostics(DiagnosticArray(status=[status]))
+    assert not live.show(Console(width=150), experiment, experiment.reports(lambda _: "active"), ["[/b]"])
+    text = capsys.readouterr().out
+    assert text.count("[/red] 5 [s]") == 2 and "\x1b[2J" not in text
 
 
 def test_a_setting_that_no_node_can_use_is_refused(

@@ -299,7 +299,7 @@ def play(path: Path, into: str | None, words: Sequence[str], console: Console) -
     check_environment(os.environ)
     given = parse_arguments(words)
     if into is not None:
-        _experiment(into)
+        load_experiment(into)
     bag = find_bag(path)
     recording = Recording.read(bag, PLAYED)
     experiment = _experiment(into or recording.experiment)

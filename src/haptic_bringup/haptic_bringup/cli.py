@@ -15,7 +15,7 @@ import typer
 
 from haptic_bringup.runner import execute_run, prepare_run
 from haptic_core.errors import HapticError
-from haptic_launch.experiments import experiment_names, load_experiment
+from haptic_launch.experiments import UnknownExperimentError, experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchFileError, load_launch_file
 from haptic_launch.process_guard import start_command
 from haptic_launch.runner import LONGEST_RUN, MissingProgramError, UsageError
@@ -318,7 +318,7 @@ def main() -> None:
     except _CommandLineError as error:
         words = " ".join(error.format_message().split()).rstrip(".")
         _stop(f"{words[:1].lower()}{words[1:]}", 2, f"{error.ctx.command_path if error.ctx else './haptics'} --help")
-    except UsageError as error:
+    except (UsageError, UnknownExperimentError) as error:
         _stop(error, 2, error.hint)
     except MissingProgramError as error:
         _stop(error, 1, error.hint)

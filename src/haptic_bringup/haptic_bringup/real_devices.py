@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from haptic_core.errors import ParameterError
-from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_core.errors import HapticError, ParameterError
+from haptic_core.parameters import check_all, list_of_text, load_parameter_specs
 from haptic_devices.device import Device, DeviceError
 from haptic_devices.drivers.driver import Driver, Presence
 from haptic_devices.factories import ENTRY_POINTS, NODE_PARAMETER_FILE, find_device, load_device, load_numbers
-from haptic_devices.inputs.source import Input, installed_inputs
+from haptic_devices.inputs.source import Input, load_inputs
 from haptic_launch.experiment_graph import SCRIPTED
 from haptic_launch.launch_file import LaunchDescription
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
@@ -51,13 +51,14 @@ def _factories() -> dict[str, Callable[[dict[str, Any]], Device] | DeviceError]:
 def show_devices(console: Console) -> None:
     """Prints a row for each driver and input (product, connection, degrees of freedom), and the command to use them."""
     table = Table(Column("device", no_wrap=True), "product", "connected", Column("degrees of freedom", max_width=12))
-    factories = _factories()
+    factories, inputs = _factories(), load_inputs()
     drivers_found = {name: factory for name, factory in factories.items() if isinstance(factory, Driver)}
-    known: dict[str, Driver | Input] = {**drivers_found, **installed_inputs()}
+    inputs_found = {name: source for name, source in inputs.items() if isinstance(source, Input)}
+    known: dict[str, Driver | Input] = {**drivers_found, **inputs_found}
     with ThreadPoolExecutor(max(1, len(known))) as pool:  # each search waits for its own service
         found = dict(zip(known, pool.map(_search, known.values()), strict=True))
-    for name, factory in factories.items():
-        if isinstance(factory, DeviceError):
+    for name, factory in {**factories, **inputs}.items():
+        if isinstance(factory, HapticError):
             table.add_row(name, "", f"no: {escape(str(factory))}", "")
     for name, driver in known.items():
         presence = found[name]
@@ -158,15 +159,18 @@ def with_input(experiment: str, description: LaunchDescription, given: Mapping[s
     name = given.get("input_device", _NO_INPUT)
     if name == _NO_INPUT:
         return dict(given)
-    known = installed_inputs()
+    known = load_inputs()
     if name not in known:
         raise UsageError(f"argument input_device: expected one of {_NO_INPUT}, {', '.join(known)}, got {name!r}", _LIST)
+    chosen = known[name]
+    if isinstance(chosen, HapticError):
+        raise UsageError(f"argument input_device: {name}: {chosen}", _LIST)
     rest = {key: value for key, value in given.items() if key != "input_device"}
     effective_arguments(description, rest)  # refuses the others first
     device = str(_device_of(launched_nodes(description, rest)).parameters["device"])
     if device == SCRIPTED or given.get("held") == "false" or isinstance(find_device(device), Driver):
         raise UsageError(f"argument input_device: {name} leads a simulated hand, and this run of {experiment} has none")
-    presence = _result_of(known[name].search)
+    presence = _result_of(chosen.search)
     if not presence.connected:
         raise UsageError(f"argument input_device: {name} is not connected: {presence.detail}", _LIST)
     return {**IN_VIEW, "duration": _DURATION, **given}
@@ -212,7 +216,8 @@ def needed_axes(nodes: list[LaunchedNode]) -> set[str]:
     """
     device = _device_of(nodes)
     sources = [node for node in nodes if node.name in device.parameters["sources"]]
-    axes = [node.parameters.get("axes", ("x", "y") if node.executable == _FRICTION else None) for node in sources]
+    given = [node.parameters.get("axes", ("x", "y") if node.executable == _FRICTION else None) for node in sources]
+    axes = [list_of_text(value) for value in given]
     if sources and None not in axes:
         return {axis for each in axes for axis in each}
     return set("xyz") - {device.parameters.get("held_axis", "")}

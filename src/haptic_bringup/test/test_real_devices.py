@@ -24,9 +24,13 @@ from haptic_bringup.real_devices import (
     with_input,
     with_real_device,
 )
+from haptic_bringup.runner import prepare_run
+from haptic_core.errors import HapticError, ParameterError
 from haptic_devices.drivers.driver import Driver, Presence
 from haptic_devices.inputs import gamepad
-from haptic_devices.inputs.source import installed_inputs
+from haptic_devices.inputs.source import find_input, installed_inputs
+from haptic_experiments.graph_steps import ENTRY_POINTS as STEPS
+from haptic_experiments.graph_steps import find_step
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import LaunchDescription, load_launch_file
 from haptic_launch.launch_nodes import launched_nodes
@@ -173,22 +177,43 @@ def test_the_list_has_a_row_for_each_driver(monkeypatch: pytest.MonkeyPatch) -> 
     assert {"force_dimension", "hapkit", "inverse3", "touch"} <= known.keys()
 
 
+@pytest.mark.parametrize(("group", "argument"), [("haptic_devices", "device"), ("haptic_inputs", "input_device")])
 def test_a_driver_that_cannot_be_loaded_is_listed_with_the_reason(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    broken_package: str, group: str, argument: str
 ) -> None:
+    console = Console(width=250, record=True)
+    show_devices(console)
+    name = f"broken_{group}"
+    (row,) = (line for line in console.export_text().splitlines() if f" {name} " in line)
+    assert f"no: {broken_package}" in row and name not in drivers() | installed_inputs()
+    with pytest.raises(UsageError, match=f"^argument {argument}: {name}: {re.escape(broken_package)}$"):
+        prepare_run("friction_impedance", (f"{argument}:={name}",))
+
+
+def test_motions_inputs_and_steps_that_cannot_be_loaded_are_refused_in_one_line(broken_package: str) -> None:
+    """They ended in tracebacks, one broken input in that of every input."""
+    with pytest.raises(HapticError, match=f"^argument motion: broken_haptic_motions: {re.escape(broken_package)}$"):
+        prepare_run("friction_impedance", ("motion:=broken_haptic_motions",))
+    with pytest.raises(ParameterError, match=f"^parameter source: broken_haptic_inputs: {re.escape(broken_package)}$"):
+        find_input("broken_haptic_inputs")
+    assert find_input("gamepad").name == "gamepad"
+    with pytest.raises(HapticError, match=re.escape(f"broken/node: its step {broken_package}")):
+        find_step("broken/node")
+
+
+@pytest.fixture
+def broken_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """Installs a package whose module cannot be imported, with entry points; returns the reason in the errors."""
     (tmp_path / "broken_lab.py").write_text("import no_such_serial_library\n")
     info = tmp_path / "broken_lab-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-lab\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[haptic_devices]\nbroken_slider = broken_lab:DRIVER\n")
+    names = {group: f"broken_{group}" for group in ("haptic_devices", "haptic_inputs", "haptic_motions")}
+    names[STEPS] = "broken.node"
+    groups = (f"[{group}]\n{name} = broken_lab:DRIVER\n" for group, name in names.items())
+    (info / "entry_points.txt").write_text("".join(groups))
     monkeypatch.syspath_prepend(str(tmp_path))
-    reason = "broken_lab:DRIVER cannot be loaded: ModuleNotFoundError: No module named 'no_such_serial_library'"
-    console = Console(width=250, record=True)
-    show_devices(console)
-    (row,) = (line for line in console.export_text().splitlines() if " broken_slider " in line)
-    assert f"no: {reason}" in row and "broken_slider" not in drivers()
-    with pytest.raises(UsageError, match=f"^argument device: broken_slider: {re.escape(reason)}$"):
-        chosen("friction_impedance", device="broken_slider")
+    return "broken_lab:DRIVER cannot be loaded: ModuleNotFoundError: No module named 'no_such_serial_library'"
 
 
 def test_a_search_that_raises_refuses_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

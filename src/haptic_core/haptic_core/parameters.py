@@ -107,6 +107,8 @@ class ParameterSpec:
             ParameterError: wrong type, not finite, or a validator is not met.
         """
         scalar = self.type.removesuffix("_array")
+        if self.type == "string_array":
+            value = list_of_text(value)
         if self.type.endswith("_array"):
             if not isinstance(value, (list, tuple)) and not hasattr(value, "tolist"):
                 raise self._refusal(value, "a list")
@@ -155,6 +157,21 @@ class ParameterSpec:
         unit = f" [{self.unit}]" if self.unit else ""
         culprits = f"{', '.join(map(repr, wrong))} in " if wrong else ""
         return ParameterError(f"parameter {self.name}: expected {expected}{unit}, got {culprits}{shortened(value)}")
+
+
+def list_of_text(value: Value) -> Value:
+    """Returns the list that a text in brackets stands for, such as "[x, y]"; any other value as it is.
+
+    A launch file gives a list in which y may occur as one text: `ros2 launch` writes lists of texts without quotes, and
+    rcl reads y as true.
+    """
+    if not (isinstance(value, str) and value.startswith("[") and len(value) <= MAX_TEXT):
+        return value
+    try:
+        found = load_yaml(value)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return value
+    return found if isinstance(found, list) else value
 
 
 def load_parameter_specs(path: Path) -> dict[str, ParameterSpec]:

@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 
 from rclpy.logging import get_logging_directory
 from rclpy.parameter import Parameter
-from rclpy.qos import QoSProfile
 
 from haptic_core import commands
 from haptic_core.cdr import DeviceStateDecoder, deserialized
@@ -100,6 +99,7 @@ class RenderingNode(SuiteNode):
 
     def configure(self) -> None:
         super().configure()
+        inputs = self._check_inputs()  # before anything is made that a refusal would leave behind
         self._mode = commands.MODE_NAMES.index(self.command_mode)
         mode, period = self.parameters["mode"], self.parameters["period"]
         self._ramp = ChangeRamp(self._mode, period=period, change_time=self.parameters["change_time"])
@@ -118,12 +118,16 @@ class RenderingNode(SuiteNode):
         self._unsubscribe = [
             self.take_ticks(DeviceState, "device_state", self._on_device_state, tick_qos(mode), ["device"])
         ]
-        self._connect_inputs(tick_qos(mode))
+        for entry, (message, topic) in inputs.items():
+            source = node_and_kind(entry)[0]
+            receiver = self._receiver(entry, message)
+            self._unsubscribe.append(self.take_ticks(message, topic, receiver, tick_qos(mode), [source]))
 
     def _names(self, parameter: str) -> list[str]:
         return [name for name in self.parameters[parameter] if name]
 
-    def _connect_inputs(self, qos: QoSProfile) -> None:
+    def _check_inputs(self) -> dict[str, tuple[type, str]]:
+        """Returns message class and topic of each input; raises ParameterError if one is refused."""
         entries, topics = self._names("inputs"), {}
         for entry in entries:
             node, kind = node_and_kind(entry)
@@ -134,9 +138,7 @@ class RenderingNode(SuiteNode):
             self._times[node] = TickTimes()
         patient = self.parameters["mode"] == "realtime"
         self._gathered = TickInputs(entries, self._names("delayed_inputs"), patient=patient)
-        for entry, (message, topic) in topics.items():
-            source = node_and_kind(entry)[0]
-            self._unsubscribe.append(self.take_ticks(message, topic, self._receiver(entry, message), qos, [source]))
+        return topics
 
     def _receiver(self, entry: str, kind: type) -> Callable[[Any], None]:
         arrived = self._times[node_and_kind(entry)[0]]

@@ -14,6 +14,8 @@ from haptic_core.start.matching import RECORDER
 PATIENCE = 3
 
 _LEVELS = (DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE)
+#: begin of the keys with numbers of rejected inputs
+_REJECTED = "rejected: "
 
 
 class ExperimentStatus:
@@ -31,8 +33,8 @@ class ExperimentStatus:
         self._silent = dict.fromkeys((device, *others), 0)
 
     def take(self, status: DiagnosticStatus) -> None:
-        """Stores the diagnostics of a node; those of unexpected nodes are ignored."""
-        if status.name in self._silent:
+        """Stores the diagnostics of a node; those of unexpected nodes, and malformed ones, are ignored."""
+        if status.name in self._silent and _is_well_formed(status):
             self._newest[status.name] = status
             self._silent[status.name] = 0
 
@@ -63,7 +65,7 @@ class ExperimentStatus:
             int(value)
             for status in self._newest.values()
             for key, value in _values(status).items()
-            if key.startswith("rejected: ")
+            if key.startswith(_REJECTED)
         )
         values = {
             "missed ticks": device.get("missed ticks", "0"),
@@ -120,6 +122,12 @@ class StatusTopic:
         """Destroys publisher and subscription."""
         self._node.destroy_subscription(self._nodes)
         self._node.destroy_publisher(self._publisher)
+
+
+def _is_well_formed(status: DiagnosticStatus) -> bool:
+    """Returns whether the level is a known one, and every number of rejected inputs a number of at most 64 bits."""
+    counts = [entry.value for entry in status.values if entry.key.startswith(_REJECTED)]
+    return status.level in _LEVELS and all(count.isdecimal() and len(count) <= 20 for count in counts)
 
 
 def _values(status: DiagnosticStatus | None) -> dict[str, str]:

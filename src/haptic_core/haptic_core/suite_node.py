@@ -33,6 +33,7 @@ from haptic_core.parameters import (
     nested_spec,
 )
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
+from haptic_core.rclpy_guards import ClockGuard, guard_services
 from haptic_core.statistics import RECENT, Rejections, TimeStatistics
 from haptic_core.transport.interface import RosTopics, Transport
 from haptic_msgs.msg import TickEvent
@@ -52,7 +53,41 @@ def given_parameters(node: Node) -> dict[str, Any]:
     }
 
 
-class SuiteNode(LifecycleNode):
+def declare_fixed(node: Node, file: Path) -> dict[str, Any]:
+    """Declares the parameters of a node without lifecycle, all of which are read-only.
+
+    Args:
+        node: node that declares its parameters from overrides.
+        file: YAML file of `haptic_core.parameters`.
+
+    Returns:
+        Checked values by name.
+
+    Raises:
+        ParameterError: a value is refused.
+    """
+    specs = load_parameter_specs(file)
+    given = {name: value for name, value in given_parameters(node).items() if name in specs}
+    replaced = values_for(given[PARAMS_FILE], node.get_fully_qualified_name(), specs) if given.get(PARAMS_FILE) else {}
+    values = check_all(specs, given | replaced)
+    for name, value in values.items():
+        if name in given:
+            node.undeclare_parameter(name)
+        spec = specs[name]
+        node.declare_parameter(name, value, _descriptor(spec, spec.constraints), ignore_override=True)
+    return values
+
+
+def _descriptor(spec: ParameterSpec, constraints: str) -> ParameterDescriptor:
+    fixed = FIXED_ONCE_CONFIGURED if spec.file and not spec.read_only else ""
+    return ParameterDescriptor(
+        description=spec.description,
+        additional_constraints=" and ".join(filter(None, (constraints, fixed))),
+        read_only=spec.read_only,
+    )
+
+
+class SuiteNode(ClockGuard, LifecycleNode):
     """A lifecycle node whose parameters are declared by YAML files.
 
     Parameters are checked when they are declared and again, all together, when they are set. A change is applied
@@ -107,6 +142,7 @@ class SuiteNode(LifecycleNode):
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", display_qos())
         self.create_service(Trigger, "~/reset", self._on_reset)
         self._pending: Any = None
+        guard_services(self)
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.add_post_set_parameters_callback(self._on_parameters_set)
 
@@ -145,12 +181,7 @@ class SuiteNode(LifecycleNode):
             if name in given:
                 self.undeclare_parameter(name)
             spec: Any = self._spec(name)
-            fixed = FIXED_ONCE_CONFIGURED if spec.file and not spec.read_only else ""
-            descriptor = ParameterDescriptor(
-                description=spec.description,
-                additional_constraints=" and ".join(filter(None, ("" if name in nested else spec.constraints, fixed))),
-                read_only=spec.read_only,
-            )
+            descriptor = _descriptor(spec, "" if name in nested else spec.constraints)
             self.declare_parameter(name, value, descriptor, ignore_override=True)
         return values
 
@@ -230,6 +261,14 @@ class SuiteNode(LifecycleNode):
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.configured = False
         return self._guarded(self.cleanup)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Releases what `configure` made, after an error in another transition; the node is unconfigured then."""
+        self.active = False
+        if self.configured:
+            self.configured = False
+            self._guarded(self.cleanup)
+        return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         if self.active:

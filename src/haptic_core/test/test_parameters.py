@@ -57,6 +57,8 @@ REFUSED = [
     ("double_array", {}, 1.0, "a list"),
     ("int_array", {}, [1, True], "int_array"),
     ("string_array", {}, "xy", "a list"),
+    ("string_array", {}, "[x, y", "a list"),
+    ("string_array", {}, "[[[[", "a list"),
 ]
 
 
@@ -87,6 +89,11 @@ def test_an_integer_passes_as_a_double_and_becomes_one():
 
 def test_an_array_of_a_ros_parameter_becomes_a_list():
     assert spec("int_array", []).check(array("q", [3, 4])) == [3, 4]
+
+
+@pytest.mark.parametrize(("text", "expected"), [("[x, y]", ["x", "y"]), ("['']", [""]), ('["n"]', ["n"])])
+def test_a_text_in_brackets_is_a_list_of_texts(text, expected):
+    assert spec("string_array", ["x"]).check(text) == expected
 
 
 @given(st.floats(allow_nan=False), st.floats(-5.0, 5.0), st.floats(0.0, 5.0))

@@ -66,6 +66,18 @@ def test_rejections_of_all_nodes_are_added_and_others_are_left_aside(status: Exp
     assert status.summary().level == OK
 
 
+@pytest.mark.parametrize("count", ["many", "-1", "1.5", "", "9" * 5000])
+def test_diagnostics_with_a_count_that_is_none_are_ignored(status: ExperimentStatus, count: str) -> None:
+    """A forged message ended the device's process."""
+    status.take(report("tau/wall", ERROR, "forged", **{"rejected: late": count}))
+    assert (status.summary().level, values(status.summary())["rejections"]) == (OK, "0")
+
+
+def test_diagnostics_with_an_unknown_level_are_ignored(status: ExperimentStatus) -> None:
+    status.take(report("tau/wall", b"\xc8", "forged"))
+    assert (status.summary().level, status.summary().message) == (OK, "ok")
+
+
 def test_a_node_that_does_not_report_any_more_is_told_and_comes_back(status: ExperimentStatus) -> None:
     def next_one() -> DiagnosticStatus:
         status.take(report("tau/device"))

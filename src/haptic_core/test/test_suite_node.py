@@ -12,19 +12,22 @@ import sys
 from typing import Any
 
 import pytest
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
+from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
 
 from haptic_core import process, rendering_node, suite_node
 from haptic_core.commands import WRENCH
 from haptic_core.errors import ParameterError
 from haptic_core.messages import detail_of
-from haptic_core.qos import tick_qos
+from haptic_core.qos import clock_qos, tick_qos
 from haptic_core.start import waiting
 from haptic_msgs.msg import DeviceCommand, DeviceState
 
@@ -227,6 +230,68 @@ def test_autostart_false_leaves_the_lifecycle_to_a_manager(make):
     node = make(autostart=False).node
     node.start()
     assert not node.configured
+
+
+def entities(node: Any) -> tuple[int, int]:
+    """Numbers of publishers and subscriptions."""
+    return len(list(node.publishers)), len(list(node.subscriptions))
+
+
+def test_a_refused_configure_leaves_nothing_behind(make):
+    node = make(inputs=["nonsense"]).node
+    before = entities(node)
+    assert node.trigger_configure() == TransitionCallbackReturn.FAILURE
+    assert entities(node) == before
+
+
+@pytest.mark.parametrize("step", ["activate", "deactivate"])
+def test_after_a_defect_in_a_transition_the_node_can_be_configured_anew(make, monkeypatch, step):
+    """It kept its publishers and subscriptions, so that each message counted twice."""
+    node = without_device(make()).node
+    before = entities(node)
+    assert node.trigger_configure() == SUCCESS
+    configured = entities(node)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(node), step, lambda self: 1 // 0)
+        if step == "deactivate":
+            assert node.trigger_activate() == SUCCESS
+        assert getattr(node, f"trigger_{step}")() == TransitionCallbackReturn.ERROR
+    assert (node.configured, node.active, entities(node)) == (False, False, before)
+    assert (node.trigger_configure(), entities(node)) == (SUCCESS, configured)
+    assert node.trigger_activate() == SUCCESS
+
+
+# ---- requests that rclpy does not expect ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("transition", [Transition(id=3), Transition(id=200), Transition(label="fly")])
+def test_a_transition_that_the_state_does_not_have_is_refused(make, transition):
+    """The request ended the process."""
+    bench = make().start()
+    assert not bench.call(ChangeState, "change_state", ChangeState.Request(transition=transition)).success
+    assert bench.answer(0, velocity=1.0).tool_wrench.force.x == -2.0
+
+
+def test_a_time_before_0_is_ignored(make):
+    """One message on /clock ended every process of a lockstep run."""
+    bench = make().start()
+    clocks = bench.device.create_publisher(Clock, "/clock", clock_qos())
+    bench.until(clocks.get_subscription_count)
+    clocks.publish(Clock(clock=Time(sec=-1)))
+    clocks.publish(Clock(clock=Time(sec=3)))
+    bench.until(lambda: bench.node.get_clock().now().nanoseconds == 3_000_000_000)
+
+
+def test_parameters_of_an_unknown_type_are_refused_together(make):
+    """The request ended the process."""
+    bench = make().start()
+    damping, mass = (Parameter(name, value=5.0).to_parameter_msg() for name in ("damping", "mass"))
+    mass.value.type = 77
+    answer = bench.call(SetParameters, "set_parameters", SetParameters.Request(parameters=[damping, mass]))
+    assert [(one.successful, one.reason) for one in answer.results] == [(False, "parameter mass: unknown type 77")] * 2
+    request = SetParametersAtomically.Request(parameters=[damping, mass])
+    assert not bench.call(SetParametersAtomically, "set_parameters_atomically", request).result.successful
+    assert bench.answer(0, velocity=1.0).tool_wrench.force.x == -2.0
 
 
 # ---- reset ----------------------------------------------------------------------------------------

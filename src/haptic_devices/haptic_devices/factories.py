@@ -10,7 +10,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from haptic_core.errors import EntryError, ParameterError
+from haptic_core.entry_points import load_entry_point
+from haptic_core.errors import EntryError, HapticError, ParameterError
 from haptic_devices.device import Device, DeviceError, DeviceParameters, load_parameters
 
 if TYPE_CHECKING:
@@ -55,10 +56,9 @@ def find_device(name: str) -> Callable[[dict[str, Any]], Device]:
 def load_device(point: EntryPoint) -> Callable[[dict[str, Any]], Device]:
     """Loads the factory of a device from its entry point; raises DeviceError with the reason if that fails."""
     try:
-        return point.load()  # type: ignore[no-any-return]
-    except Exception as error:  # whatever the module of another package raises
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise DeviceError(f"{point.value} cannot be loaded: {reason}") from error
+        return load_entry_point(point)  # type: ignore[no-any-return]
+    except HapticError as error:
+        raise DeviceError(str(error)) from error
 
 
 def _plan(parameters: dict[str, Any]) -> MotionPlan:

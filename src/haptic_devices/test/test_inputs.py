@@ -282,6 +282,21 @@ def test_the_node_asks_for_the_handle_and_moves_it_from_the_hand_s_target(
     assert_array_equal(node.leader.pose, HOME)
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("text", {"a": 1}, [1.0], [[1.0], 2.0], None, ["a", *HOME[1:]], [float("nan"), *HOME[1:]]),
+        *([1e300, *HOME[1:]], [10**400, *HOME[1:]], [0.0] * 7, HOME.tolist() * 2),
+    ],
+)
+def test_a_target_that_is_no_pose_is_ignored(node: InputNode, pad: Pad, target: Any) -> None:
+    """A forged event ended the node."""
+    pad.send(gamepad.AXIS, 0, 32767)
+    node._on_event(make_event("device", "hold", {"held": True, "target": target}))
+    node.move(0.01)
+    assert node.leader is None and not node.finished
+
+
 def test_a_device_without_a_hand_ends_the_node_with_the_reason(
     device: FakeDevice, node: InputNode, until: Callable[[Callable[[], Any]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,6 +311,15 @@ def test_a_disconnected_input_ends_the_node(node: InputNode, pad: Pad) -> None:
     pad.unplug()
     node.move(0.01)
     assert (node.finished, node.exit_code) == (True, 1)
+
+
+def test_the_parameters_of_the_node_are_declared_and_fixed(node: InputNode) -> None:
+    """Those that were not given were unknown, and a change of the others had no effect."""
+    assert node.get_parameter("speed").value == 0.1
+    descriptor = node.describe_parameter("speed")
+    assert descriptor.read_only and descriptor.additional_constraints == "from 0.001 to 1"
+    assert "[m/s]" in descriptor.description
+    assert not node.set_parameters([Parameter("port", value="/dev/null")])[0].successful
 
 
 def test_every_parameter_of_the_node_is_tested_here() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from haptic_core import commands
+from haptic_core.entry_points import load_entry_point
 from haptic_core.errors import HapticError
 from haptic_core.messages import set_pose, set_twist, set_vector, set_wrench
 from haptic_msgs.msg import DeviceCommand
@@ -312,7 +313,7 @@ def find_step(executable: str) -> Callable[[Mapping[str, Any]], Step]:
         executable: "package/executable"; its entry point has the name "package.executable".
 
     Raises:
-        HapticError: no installed package registers a step of the executable.
+        HapticError: no installed package registers a step of the executable, or it cannot be loaded.
     """
     points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     name = executable.replace("/", ".")
@@ -321,7 +322,10 @@ def find_step(executable: str) -> Callable[[Mapping[str, Any]], Step]:
             f"{executable}: has no step without ROS: expected an entry point {name} of group {ENTRY_POINTS} "
             f"(registered: {', '.join(sorted(points))})"
         )
-    return points[name].load()  # type: ignore[no-any-return]
+    try:
+        return load_entry_point(points[name])  # type: ignore[no-any-return]
+    except HapticError as error:
+        raise HapticError(f"{executable}: its step {error}") from error
 
 
 def __getattr__(name: str) -> Any:

@@ -28,6 +28,8 @@ PATH = "/hands"
 HOLD_BUTTON, PAUSE_BUTTON = 0, 9
 #: longest message [characters]; a longer or invalid message ends the connection
 LONGEST = 2000
+#: largest number of pressed buttons that are kept until they are read; more of them replace the oldest ones
+_MOST_PRESSED = 100
 #: time between two messages to the browsers [s]
 _INTERVAL = 0.1
 #: speed of the handle at full deflection of an axis [m/s]
@@ -49,9 +51,12 @@ def parse(text: str) -> tuple[np.ndarray, list[int]]:
         raise ValueError(f"expected at most {LONGEST} characters, got {len(text)}")
     message = json.loads(text)
     axes = message["axes"]
-    if len(axes) != 3 or not all(isinstance(axis, int | float) and math.isfinite(axis) for axis in axes):
-        raise ValueError("axes: expected three numbers")
-    return np.clip(np.array(axes, dtype=float), -1.0, 1.0), [int(button) for button in message["buttons"]]
+    try:
+        if len(axes) != 3 or not all(isinstance(axis, int | float) and math.isfinite(axis) for axis in axes):
+            raise ValueError("axes: expected three numbers")
+        return np.clip(np.array(axes, dtype=float), -1.0, 1.0), [int(button) for button in message["buttons"]]
+    except OverflowError as error:
+        raise ValueError(str(error)) from None
 
 
 def rumble_of(force: float) -> float:
@@ -84,7 +89,7 @@ class Hands:
                     self.on_file(name.decode(errors="replace"), content)
                     continue
                 self._axes[number], pressed = parse(message)
-                self._pressed += pressed
+                self._pressed = [*self._pressed, *pressed][-_MOST_PRESSED:]
         except (ValueError, TypeError, KeyError, RecursionError):
             await connection.close(1008, "no message of the page's script")
         except ConnectionClosed:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -17,13 +18,16 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, qos_check_compatible
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from haptic_core.environment import SettingError, check_environment
+from haptic_core.errors import InputError
 from haptic_core.messages import detail_of
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
 from haptic_core.start.matching import RECORDER
 from haptic_msgs.msg import DeviceState, TickEvent
+from haptic_viewer.text import plain
 
 _DEVICE_STATE = "haptic_msgs/msg/DeviceState"
 #: longest search for an experiment, and for its missing nodes [s]; the middleware announces itself every 3 s
@@ -89,20 +93,26 @@ class LiveExperiment:
         )
 
     def _on_event(self, event: TickEvent) -> None:
-        detail = detail_of(event)
+        try:
+            detail = detail_of(event)
+        except InputError:
+            return
+        parameters = detail.get("parameters")
         if event.kind == TickEvent.KIND_STATE:
             (self._active.add if detail.get("state") == "active" else self._active.discard)(event.source)
-            if "sources" in detail.get("parameters", {}):
-                self.device, self._parameters, self._paused = event.source, detail["parameters"], False
+            if _describes_device(parameters):
+                self.device, self._parameters, self._paused = event.source, parameters, False
         elif event.kind == TickEvent.KIND_PAUSE:
-            self._paused = bool(detail["paused"])
+            self._paused = detail.get("paused") is True
 
     def _on_status(self, status: DiagnosticStatus) -> None:
-        self.status = status
+        if status.level[0] < len(_LEVELS):
+            self.status = status
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            self._reports[status.name] = status
+            if status.level[0] < len(_LEVELS):
+                self._reports[status.name] = status
 
     @property
     def title(self) -> str:
@@ -177,7 +187,7 @@ class LiveExperiment:
             row.complain("no tick: it waits for its sources or the recorder, or for an answer")
         elif self._parameters.get("mode") == "realtime" and "rate [1/s]" in row.numbers:
             wanted = 1.0 / self._parameters["period"]
-            if float(row.numbers["rate [1/s]"]) < _RATE * wanted:
+            if _number(row.numbers["rate [1/s]"]) < _RATE * wanted:
                 row.complain(f"too slow: {row.numbers['rate [1/s]']} ticks/s instead of {wanted:g}", 1)
 
     def mismatches(self) -> list[str]:
@@ -193,6 +203,28 @@ class LiveExperiment:
                         names = f"{publisher.node_name} does not reach {subscription.node_name}"
                         found.append(f"{topic}: {names}: {reason.strip().rstrip(';')}")
         return found
+
+
+def _describes_device(parameters: object) -> TypeGuard[dict[str, Any]]:
+    """Returns whether the parameters of an event are those of a device, as far as this module reads them."""
+    if not isinstance(parameters, dict):
+        return False
+    sources, period = parameters.get("sources"), parameters.get("period")
+    named = isinstance(sources, list) and all(isinstance(source, str) for source in sources)
+    return named and isinstance(period, float) and period > 0.0
+
+
+def _number(text: str) -> float:
+    """Returns the number in a text; NaN if there is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _safe(text: object) -> str:
+    """Returns text of another program so that the terminal shows it as it is: no markup, no control characters."""
+    return escape(plain(str(text)))
 
 
 def find_experiments(node: Node) -> list[str]:
@@ -254,15 +286,15 @@ def show(console: Console, experiment: LiveExperiment, rows: list[NodeReport], m
     for row in rows:
         rate, p50, p99, missed = (row.numbers.get(key, "") for key in _NUMBERS)
         rejected = ", ".join(f"{count} {kind}" for kind, count in row.rejected.items())
-        wrong = f"[{_COLOURS[row.level]}]{'; '.join(row.problems) or 'ok'}[/]"
-        table.add_row(row.name, row.state, rate, missed, p50, p99, rejected, wrong)
-    console.print(experiment.title, highlight=False)
+        wrong = f"[{_COLOURS[row.level]}]{_safe('; '.join(row.problems) or 'ok')}[/]"
+        table.add_row(*map(_safe, (row.name, row.state, rate, missed, p50, p99, rejected)), wrong)
+    console.print(_safe(experiment.title), highlight=False)
     console.print(table)
     for line in mismatches:
-        console.print(f"[red]QoS mismatch[/] {line}", highlight=False, soft_wrap=True)
+        console.print(f"[red]QoS mismatch[/] {_safe(line)}", highlight=False, soft_wrap=True)
     if experiment.status is not None:
         level = experiment.status.level[0]
-        reason = f": {experiment.status.message}" if level else ""
+        reason = f": {_safe(experiment.status.message)}" if level else ""
         text = f"status [{_COLOURS[level]}]{_LEVELS[level]}[/]{reason}"
         console.print(text, highlight=False, soft_wrap=True)
     return not (mismatches or any(row.problems for row in rows))

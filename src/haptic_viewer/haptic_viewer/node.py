@@ -20,17 +20,16 @@ import viser
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.executors import Executor
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from haptic_core import process
 from haptic_core.errors import HapticError, InputError
 from haptic_core.messages import detail_of
-from haptic_core.parameter_files import PARAMS_FILE, values_for
-from haptic_core.parameters import check_all, load_parameter_specs
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos, status_qos
+from haptic_core.rclpy_guards import ClockGuard, guard_services
 from haptic_core.statistics import Rejections
+from haptic_core.suite_node import declare_fixed
 from haptic_launch.experiments import load_experiment
 from haptic_msgs.msg import Scene, TickEvent
 from haptic_viewer.clock import ClockPanel
@@ -55,7 +54,7 @@ _FILE = Path(__file__).with_name("viewer.yaml")
 _INTERVALS = {"graph": 1.0, "plot": 0.1, "clock": 0.25, "frame rate": 1.0}
 
 
-class Viewer(Node):
+class Viewer(ClockGuard):
     """Page of the experiment in this node's namespace.
 
     Attributes:
@@ -64,12 +63,8 @@ class Viewer(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__("viewer", automatically_declare_parameters_from_overrides=True, **node_options)
-        specs = load_parameter_specs(_FILE)
-        given = {name: parameter.value for name, parameter in self.get_parameters_by_prefix("").items()}
-        given = {name: given[name] for name in given.keys() & specs.keys()}
-        if given.get(PARAMS_FILE):
-            given |= values_for(given[PARAMS_FILE], self.get_fully_qualified_name(), specs)
-        self.parameters = check_all(specs, given)
+        guard_services(self)
+        self.parameters = declare_fixed(self, _FILE)
         self.finished, self.exit_code = False, 0
         self.rejections = Rejections()
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()

@@ -93,7 +93,11 @@ def test_the_rumble_follows_the_force() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1", "{}", '{"axes": [NaN, 0, 0], "buttons": []}', '{"axes": [0], "buttons": []}']
+    "text",
+    [
+        *("", "1", "{}", '{"axes": [NaN, 0, 0], "buttons": []}', '{"axes": [0], "buttons": []}'),
+        *(f'{{"axes": [1{"0" * 400}, 0, 0], "buttons": []}}', '{"axes": [0, 0, 0], "buttons": [1e999]}'),
+    ],
 )
 def test_what_is_no_message_is_an_error(text: str) -> None:
     with pytest.raises((ValueError, TypeError, KeyError)):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from haptic_core.entry_points import load_entry_point
 from haptic_core.errors import HapticError, ParameterError
 from haptic_devices.drivers.driver import Presence
 from haptic_math.rotations import quaternion_from_vector, quaternion_product
@@ -76,17 +77,32 @@ class Input:
 
 
 def installed_inputs() -> dict[str, Input]:
-    """Loads the input devices of all installed packages, by name."""
-    found = {point.name: point.load() for point in entry_points(group=ENTRY_POINTS)}
-    return {name: found[name] for name in sorted(found) if isinstance(found[name], Input)}
+    """Loads the input devices of all installed packages, by name; those that cannot be loaded are left out."""
+    return {name: found for name, found in load_inputs().items() if isinstance(found, Input)}
+
+
+def load_inputs() -> dict[str, Input | HapticError]:
+    """Loads the input devices of all installed packages, by name; gives the error of one that cannot be loaded."""
+    loaded: dict[str, Input | HapticError] = {}
+    for point in sorted(entry_points(group=ENTRY_POINTS)):
+        try:
+            found = load_entry_point(point)
+        except HapticError as error:
+            found = error
+        if isinstance(found, Input | HapticError):
+            loaded[point.name] = found
+    return loaded
 
 
 def find_input(name: str) -> Input:
     """Returns the input device of a name; raises ParameterError with the known names."""
-    known = installed_inputs()
+    known = load_inputs()
     if name not in known:
         raise ParameterError(f"parameter source: expected one of {', '.join(known)}, got {name!r}")
-    return known[name]
+    found = known[name]
+    if isinstance(found, HapticError):
+        raise ParameterError(f"parameter source: {name}: {found}")
+    return found
 
 
 class Leader:

@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from haptic_core.errors import ParameterError
+from haptic_core.entry_points import load_entry_point
+from haptic_core.errors import HapticError, ParameterError
 from haptic_devices import motions
 from haptic_devices.motions import planar
 from haptic_devices.motions.planar import MotionPlan, Phase, Plan
@@ -73,7 +74,11 @@ def choose_plan(parameters: dict[str, Any], own: Sequence[str], make: Callable[[
         raise ParameterError(
             f"parameter motion: expected one of {names} for device {parameters['device']}, got {name!r}"
         )
-    plan = installed[name].load()(parameters)
+    try:
+        make_plan = load_entry_point(installed[name])
+    except HapticError as error:
+        raise ParameterError(f"parameter motion: {name}: {error}") from error
+    plan = make_plan(parameters)
     expected = SpatialPlan if spatial else MotionPlan
     if not isinstance(plan, expected):
         raise ParameterError(

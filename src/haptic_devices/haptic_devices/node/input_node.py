@@ -18,12 +18,11 @@ from std_srvs.srv import SetBool
 
 from haptic_core import process
 from haptic_core.errors import InputError
-from haptic_core.messages import detail_of, set_pose
-from haptic_core.parameter_files import PARAMS_FILE, values_for
-from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_core.messages import detail_of, require_finite, require_rotation, set_pose
 from haptic_core.process import stop_requested
 from haptic_core.qos import EVENT_DEPTH, display_qos, latched_qos
-from haptic_core.suite_node import given_parameters
+from haptic_core.rclpy_guards import guard_services
+from haptic_core.suite_node import declare_fixed
 from haptic_devices.factories import NODE_PARAMETER_FILE
 from haptic_devices.inputs.source import InputDeviceError, Leader, find_input
 from haptic_msgs.msg import TickEvent
@@ -46,11 +45,8 @@ class InputNode(Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__("input", automatically_declare_parameters_from_overrides=True, **node_options)
-        specs = load_parameter_specs(_FILE)
-        given = {name: value for name, value in given_parameters(self).items() if name in specs}
-        if given.get(PARAMS_FILE):
-            given |= values_for(given[PARAMS_FILE], self.get_fully_qualified_name(), specs)
-        p = self.parameters = check_all(specs, given)
+        guard_services(self)
+        p = self.parameters = declare_fixed(self, _FILE)
         self.finished, self.exit_code = False, 0
         self._source = find_input(p["source"]).open(p["port"])
         self.leader: Leader | None = None
@@ -76,14 +72,14 @@ class InputNode(Node):
         elif event.kind == TickEvent.KIND_RESET:
             self.leader = None
         elif event.kind == TickEvent.KIND_HOLD:
-            self._set_leader(bool(detail.get("held")), np.array(detail.get("target", ()), dtype=float))
+            self._set_leader(bool(detail.get("held")), detail.get("target"))
 
-    def _set_leader(self, held: bool, target: np.ndarray) -> None:
+    def _set_leader(self, held: bool, target: object) -> None:
         p = self.parameters
         self.leader, self._refusals = None, 0
-        if held and target.shape == (7,):
+        if held and (pose := _pose_of(target)) is not None:
             numbers = {name: p[name] for name in ("speed", "angular_speed", "deadzone", "reach")}
-            self.leader = Leader(target, **numbers)
+            self.leader = Leader(pose, **numbers)
             self.get_logger().info(f"{p['source']} leads the hand")
 
     def _request_handle(self) -> None:
@@ -134,6 +130,19 @@ class InputNode(Node):
             self.move(min(now - last, 5.0 * period))
             last = now
         self._source.close()
+
+
+def _pose_of(target: object) -> np.ndarray | None:
+    """Returns the target of an event as a pose (7,), quaternion x, y, z, w; None if it is none."""
+    try:
+        pose = np.array(target, dtype=float)
+        if pose.shape != (7,):
+            return None
+        require_finite("target", *pose)
+        require_rotation("target", *pose[3:7])
+    except (TypeError, ValueError, OverflowError, InputError):
+        return None
+    return pose
 
 
 def main() -> None:
