@@ -9,7 +9,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from haptic_core import commands
 from haptic_core.errors import HapticError
 from haptic_core.messages import set_pose, set_twist, set_vector, set_wrench
+from haptic_files.plugins import installed_plugins, load_plugin
 from haptic_msgs.msg import DeviceCommand
 
 Inputs = Mapping[str, Mapping[str, Any]]
@@ -312,20 +312,20 @@ def find_step(executable: str) -> Callable[[Mapping[str, Any]], Step]:
         executable: "package/executable"; its entry point has the name "package.executable".
 
     Raises:
-        HapticError: no installed package registers a step of the executable.
+        HapticError: no installed package registers a step of the executable, or the step cannot be loaded.
     """
-    points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    installed = installed_plugins(ENTRY_POINTS)
     name = executable.replace("/", ".")
-    if name not in points:
+    if name not in installed:
         raise HapticError(
             f"{executable}: has no step without ROS: expected an entry point {name} of group {ENTRY_POINTS} "
-            f"(registered: {', '.join(sorted(points))})"
+            f"(registered: {', '.join(installed)})"
         )
-    return points[name].load()  # type: ignore[no-any-return]
+    return load_plugin(installed[name], HapticError, executable)  # type: ignore[no-any-return]
 
 
 def __getattr__(name: str) -> Any:
     if name != "STEPS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warnings.warn(f"{__name__}.STEPS has moved; use {__name__}.find_step", DeprecationWarning, stacklevel=2)
-    return {point.name.replace(".", "/"): point.load() for point in entry_points(group=ENTRY_POINTS)}
+    return {name.replace(".", "/"): point.load() for name, point in installed_plugins(ENTRY_POINTS).items()}

@@ -11,13 +11,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import NamedTuple
 
 import numpy as np
 
 from haptic_core.errors import HapticError, ParameterError
 from haptic_devices.drivers.driver import Presence
+from haptic_files.plugins import installed_plugins, load_plugin
 from haptic_math.rotations import quaternion_from_vector, quaternion_product
 
 ENTRY_POINTS = "haptic_inputs"
@@ -76,9 +76,9 @@ class Input:
 
 
 def installed_inputs() -> dict[str, Input]:
-    """Loads the input devices of all installed packages, by name."""
-    found = {point.name: point.load() for point in entry_points(group=ENTRY_POINTS)}
-    return {name: found[name] for name in sorted(found) if isinstance(found[name], Input)}
+    """Loads the input devices of all installed packages, by name; raises InputDeviceError if one cannot be loaded."""
+    found = {name: load_plugin(point, InputDeviceError) for name, point in installed_plugins(ENTRY_POINTS).items()}
+    return {name: kind for name, kind in found.items() if isinstance(kind, Input)}
 
 
 def find_input(name: str) -> Input:

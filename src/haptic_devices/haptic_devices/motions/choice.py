@@ -18,7 +18,6 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from haptic_devices import motions
 from haptic_devices.motions import planar
 from haptic_devices.motions.planar import MotionPlan, Phase, Plan
 from haptic_devices.motions.spatial import COLUMN_COUNT, GRIP, POSITION, QUATERNION_W, VELOCITY, WRENCH, SpatialPlan
+from haptic_files.plugins import installed_plugins, load_plugin
 
 ENTRY_POINTS = "haptic_motions"
 
@@ -67,13 +67,13 @@ def choose_plan(parameters: dict[str, Any], own: Sequence[str], make: Callable[[
         return make()
     if name.endswith(".csv"):
         return read_plan(Path(name), parameters["period"], spatial=spatial)
-    installed = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    installed = installed_plugins(ENTRY_POINTS)
     if name not in installed:
-        names = ", ".join((*own, *sorted(installed)))
+        names = ", ".join((*own, *installed))
         raise ParameterError(
             f"parameter motion: expected one of {names} for device {parameters['device']}, got {name!r}"
         )
-    plan = installed[name].load()(parameters)
+    plan = load_plugin(installed[name], ParameterError, f"parameter motion: {name}")(parameters)
     expected = SpatialPlan if spatial else MotionPlan
     if not isinstance(plan, expected):
         raise ParameterError(
