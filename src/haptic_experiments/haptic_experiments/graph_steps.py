@@ -82,7 +82,8 @@ class FrictionStep(Step):
     """`friction_node`."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        from haptic_friction.renderer import FrictionRenderer, command_mode
+        from haptic_friction.renderer import FrictionRenderer
+        from haptic_friction.settings import command_mode
 
         super().__init__(values)
         self.renderer = FrictionRenderer.from_parameters(values)
