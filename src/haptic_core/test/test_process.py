@@ -74,31 +74,31 @@ def test_with_a_limit_nothing_is_locked(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 class Second:
-    """A core of which a thread takes the given time, and rests when it wants to."""
+    """A core of which a thread takes the given time, and pauses on request."""
 
     def __init__(self) -> None:
-        self.now, self.used, self.rests = 0.0, 0.0, list[float]()
+        self.now, self.used, self.pauses = 0.0, 0.0, list[float]()
 
     def tick(self, wall: float, busy: float) -> None:
         self.now, self.used = self.now + wall, self.used + busy
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
-        self.rests.append(seconds)
+        self.pauses.append(seconds)
 
 
-@pytest.mark.parametrize(("busy", "rests"), [(0.5e-3, False), (0.91e-3, False), (0.96e-3, True), (1e-3, True)])
-def test_a_loop_that_would_have_its_core_to_itself_leaves_the_kernel_s_share(busy: float, rests: bool) -> None:
-    """Linux holds up a thread for the rest of a second of which it had 95 %; the loop's own rests are much shorter."""
+@pytest.mark.parametrize(("busy", "pauses"), [(0.5e-3, False), (0.91e-3, False), (0.96e-3, True), (1e-3, True)])
+def test_a_loop_that_would_have_its_core_to_itself_leaves_the_kernel_s_share(busy: float, pauses: bool) -> None:
+    """Linux holds up a thread for the rest of a second of which it had 95 %; the loop's own pauses are much shorter."""
     second = Second()
-    share = process.RealtimeShare(lambda: second.now, lambda: second.used, second.sleep)
+    throttle = process.RealtimeThrottle(lambda: second.now, lambda: second.used, second.sleep)
     for _ in range(3200):
         second.tick(1e-3, busy)
-        share.keep()
-    assert bool(second.rests) == rests
+        throttle.throttle()
+    assert bool(second.pauses) == pauses
     assert second.used / second.now <= 0.92 + 1e-12
-    assert all(0.0 < rest < 5e-3 for rest in second.rests)
-    if rests:  # no longer than is needed
+    assert all(0.0 < pause < 5e-3 for pause in second.pauses)
+    if pauses:  # no longer than is needed
         assert second.used / second.now > 0.92 - 1e-9
 
 

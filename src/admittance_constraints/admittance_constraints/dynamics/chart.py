@@ -277,7 +277,7 @@ class Chart:
         qdot, zdot = self._velocity(z, zdot, q, p, pose)
         return z, zdot, q, qdot, ca.fmin(health, predicted.health)
 
-    def stage(self, z: ca.MX, zdot: ca.MX, guess: ca.MX, p: ca.MX, pose: ca.MX) -> tuple[ca.MX, ca.MX]:
+    def stage(self, z: ca.MX, zdot: ca.MX, guess: ca.MX, p: ca.MX) -> tuple[ca.MX, ca.MX]:
         """Gives q, qdot of an inner stage, without projection."""
         if not self.parametrised:
             return z, zdot

@@ -69,7 +69,7 @@ def rk4(c: Chart, s: Start) -> Prediction:
     velocities, accelerations = [s.zdot], [first.zddot]
     for fraction, force in ((0.5, (s.f0 + s.f1) / 2), (0.5, (s.f0 + s.f1) / 2), (1.0, s.f1)):
         z, zdot = s.z + fraction * T * velocities[-1], s.zdot + fraction * T * accelerations[-1]
-        q, qdot = c.stage(z, zdot, s.q + fraction * T * s.qdot, p, pose)
+        q, qdot = c.stage(z, zdot, s.q + fraction * T * s.qdot, p)
         velocities.append(zdot)
         stage = Accelerations(*c.accelerations(z, zdot, q, qdot, force - wrench, constrained, p, pose))
         accelerations.append(stage.zddot)

@@ -112,7 +112,7 @@ def _step_about_pose(c: Chart, rule: Rule) -> StepFunction:
     new_pose, new_rates = _recentre(c)(u, udot, pose)
     _, _, orientation, twist, *scalars = c.output(zero, new_rates, zero, new_rates, p, new_pose)
     mobility, per_zdot = _response(c, zero, zero, p, pose)
-    angles = _angles(c)
+    angles = _angles()
     new_x, new_xdot, _ = angles(new_pose, new_rates, ca.MX.zeros(TASK), x)
     _, _, xddot = angles(pose, rates, uddot, x)
     new_z, new_zdot, _ = _parameters(c)(z, new_x, new_xdot, ca.MX.zeros(TASK), p)
@@ -143,7 +143,7 @@ def _recentre(c: Chart) -> ca.Function:
     return function("recentre", [u, udot, pose], [new, rates], ["pose", "rates"])
 
 
-def _angles(c: Chart) -> ca.Function:
+def _angles() -> ca.Function:
     """Makes (pose, [v; omega], rates of these, previous x) -> x, xdot, xddot in the paper's angles, unwrapped.
 
     At sin q6 = 0, where the angles have no rates, the rate of q4 is given as zero.

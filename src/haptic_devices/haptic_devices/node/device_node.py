@@ -326,7 +326,7 @@ class DeviceNode(SuiteNode):
     def end_tick(self) -> None:
         """Ends the present tick and publishes the next one, whatever the time."""
         self._advance(self._pace.end_tick())
-        self._pace.rest()
+        self._pace.throttle()
 
     def _check_silence(self) -> None:
         """Ends the process if a source does not answer the present tick within `answer_timeout`."""
