@@ -54,7 +54,7 @@ def _world(*, hinge: bool) -> Simulator:
     return Simulator(world, period=1e-3)
 
 
-def test_what_a_world_does_not_have_is_not_compiled_for_it(monkeypatch: Any) -> None:
+def test_only_parts_that_a_world_has_are_compiled_for_it(monkeypatch: Any) -> None:
     compiled: list[Any] = []
 
     def noted(function: Any, *arguments: Any) -> int:

@@ -114,7 +114,7 @@ def test_a_panel_has_a_control_for_every_parameter_and_passes_changes_on(panel: 
     assert changes == [("friction_force", 3.0), ("law", "stribeck")]
 
 
-def test_what_the_server_sets_is_no_change_of_a_user(panel: Any) -> None:
+def test_value_set_by_the_server_is_no_change_of_a_user(panel: Any) -> None:
     _, gui, changes = panel
     slider = gui.made["friction force [N]"]
     with pytest.raises(StopIteration):
