@@ -9,7 +9,8 @@ from haptic_core import process
 from haptic_core.errors import InputError, ParameterError
 from haptic_core.messages import STATUS_OK, set_vector, vector, view
 from haptic_core.rendering_node import RenderingNode
-from haptic_core.tick_inputs import Input, node_and_kind
+from haptic_core.tick_inputs import Input
+from haptic_files.entries import node_and_kind
 from haptic_files.moved_modules import renamed
 from haptic_friction.load import FrictionInputError
 from haptic_friction.renderer import Answer, FrictionRenderer, Model, ReferenceMotion, Surfaces

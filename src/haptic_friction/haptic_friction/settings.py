@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from haptic_files.entries import node_and_kind
 from haptic_friction.models.batch import ParallelElements
 from haptic_friction.models.model import FrictionModel
 from haptic_friction.partners import tool_force_factor
@@ -61,8 +62,7 @@ class FrictionSettings:
 
 def input_kinds(values: Parameters) -> frozenset[str]:
     """Returns the kinds of the entries `node:kind` of the parameter `inputs`; `wall` is short for `wall:wall`."""
-    named = (entry.partition(":") for entry in values["inputs"] if entry)
-    return frozenset(kind or node for node, _, kind in named)
+    return frozenset(node_and_kind(entry)[1] for entry in values["inputs"] if entry)
 
 
 def friction_axes(values: Parameters) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from haptic_files.entries import node_and_kind
 from haptic_files.moved_modules import renamed
 from haptic_friction import CoulombLaw
 from tau_wall_control.control.controller import WallController
@@ -62,18 +63,12 @@ def takes_planes(values: Mapping[str, Any]) -> bool:
     Raises:
         TauError: the walls come from several nodes, or from the tick before.
     """
-    entries = [entry for entry in values.get("inputs", ()) if entry and _kind(entry) == "planes"]
+    entries = [entry for entry in values.get("inputs", ()) if entry and node_and_kind(entry)[1] == "planes"]
     if len(entries) > 1:
         raise TauError(f"parameter inputs: expected planes of one node at the most, got {entries}")
     if set(entries) & set(values.get("delayed_inputs", ())):
         raise TauError(f"parameter delayed_inputs: expected planes of the same tick, got {entries}")
     return bool(entries)
-
-
-def _kind(entry: str) -> str:
-    """Returns the kind of an entry `node:kind`; `planes` is short for `planes:planes`."""
-    node, _, kind = entry.partition(":")
-    return kind or node
 
 
 def planes_of(values: Mapping[str, Any], moving: bool | None = None) -> tuple[Plane, ...] | None:
