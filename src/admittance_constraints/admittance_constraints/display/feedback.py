@@ -17,7 +17,6 @@ from admittance_constraints.generation.reference_generator import Reference
 from haptic_math.quantities import float_array
 
 _SIZE = 6
-_GAIN_SHAPES = f"(), ({_SIZE},) or ({_SIZE}, {_SIZE})"
 
 
 class PIDFeedback:
@@ -172,13 +171,13 @@ def motion_command(feedforward: ArrayLike, feedback: ArrayLike) -> np.ndarray:
 
 
 def _gain(name: str, value: ArrayLike) -> np.ndarray:
-    gain = float_array(name, value, _GAIN_SHAPES)
+    gain = float_array(name, value, f"(), ({_SIZE},) or ({_SIZE}, {_SIZE})")
     if gain.shape == ():
         gain = np.full(_SIZE, float(gain))
     if gain.shape == (_SIZE,):
         gain = np.diag(gain)
     if gain.shape != (_SIZE, _SIZE):
-        raise ValueError(f"{name}: expected shape {_GAIN_SHAPES}, got {gain.shape}")
+        raise ValueError(f"{name}: expected a number, shape ({_SIZE},) or ({_SIZE}, {_SIZE}), got {gain.shape}")
     if not np.isfinite(gain).all():
         raise ValueError(f"{name}: expected finite numbers, got {value!r}")
     if np.ndim(value) < 2 and (gain < 0.0).any():
