@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import runpy
 import sys
 from collections.abc import Iterator
@@ -65,3 +66,12 @@ def test_the_list_names_each_example_with_its_first_line() -> None:
     for path in NOTEBOOKS:
         assert f"[{path.stem}]({path.name}) | " in listed
     assert listed.count("](") == len(EXAMPLES) + len(NOTEBOOKS)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("package", sorted(path.parent.name for path in (ROOT / "src").glob("*/README.md")))
+def test_code_in_the_readme_of_a_package_runs(package: str) -> None:
+    Path("device.yaml").write_text("mass: 1.0\n")  # the file that haptic_files reads
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "src" / package / "README.md").read_text(), re.DOTALL):
+        exec(code, {})
