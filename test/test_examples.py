@@ -22,8 +22,6 @@ import write_gallery  # noqa: E402
 FOLDER = ROOT / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-#: one of each family by default; the others take some seconds each
-QUICK = {"friction_stick_slip", "constraints_pendulum", "contact_first_world", "wall_z_width", "device_own_driver"}
 
 
 @pytest.fixture
@@ -36,9 +34,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "path", [pytest.param(p, id=p.stem, marks=() if p.stem in QUICK else pytest.mark.slow) for p in EXAMPLES]
-)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_the_example_runs_and_leaves_its_figure(path: Path, folder: Path) -> None:
     runpy.run_path(str(path), run_name="__main__")
     figure = np.asarray(write_gallery.small(folder / f"{path.stem}.png").convert("L"), dtype=float)
