@@ -58,7 +58,7 @@ def settle(dynamics: WorldDynamics, rounds: int = 600) -> None:
     free = [number for number, body in enumerate(dynamics.world.bodies) if body.kind == "free"]
     row, n, rest = {number: k for k, number in enumerate(free)}, len(free), np.zeros(dynamics.nv)
     for _ in range(rounds):
-        dynamics.place(velocities=rest)
+        dynamics.set_state(velocities=rest)
         dynamics.prepare()
         centers = dynamics.coordinates().reshape(n, 7)[:, :3]
         c = dynamics.collect()
@@ -78,14 +78,14 @@ def settle(dynamics: WorldDynamics, rounds: int = 600) -> None:
         step[share == 0, 2] -= 5e-4 / PERIOD
         step[:, 2] -= 1e-4 / PERIOD
         dynamics.advance(step.ravel())
-    dynamics.place(velocities=rest)
+    dynamics.set_state(velocities=rest)
 
 
 def measured(world: World, q: np.ndarray, speculative: bool, rounds: int) -> tuple[float, float, int, int]:
     """Median microseconds of prepare and of collect, contacts, and pairs."""
     dynamics = WorldDynamics(world, period=PERIOD, speculative=speculative)
     rng = np.random.default_rng(1)
-    dynamics.place(q, 0.1 * rng.normal(size=dynamics.nv))
+    dynamics.set_state(q, 0.1 * rng.normal(size=dynamics.nv))
     times = np.zeros((rounds, 2))
     for i in range(rounds):
         start = time.perf_counter_ns()

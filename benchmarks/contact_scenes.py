@@ -84,7 +84,7 @@ class Scene:
     def gaps(self, poses: np.ndarray) -> np.ndarray:
         """Signed distances (m,) of all contact points nearer than 1 mm at poses (n, 7) of any engine."""
         dynamics = WorldDynamics(self.world(), period=1e-3, threshold=1e-3, speculative=False)
-        dynamics.place(poses.ravel())
+        dynamics.set_state(poses.ravel())
         dynamics.prepare()
         contacts = dynamics.collect()
         return np.array(contacts.phi0[: contacts.count[0]])

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from scene_tables import SCENE_TABLES, table
 
-from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.motions import spatial, wall
+from haptic_files.entries import node_and_kind
 from haptic_launch.experiments import experiment_names, load_experiment
 from haptic_launch.launch_file import load_launch_file
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes

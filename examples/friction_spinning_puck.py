@@ -14,15 +14,15 @@ inertia, r = 0.5 * MASS * RADIUS**2, patch_radius("uniform", RADIUS)
 time = T * np.arange(1, 12001)
 
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
-ways = []
+distances = []
 for spin in (0.0, 15.0):  # rad/s
     puck = TorsionalElement("a", CoulombLaw(FRICTION), radius=r, period=T, mass=(MASS, inertia))
     puck.reset(velocity=(0.8, 0.0, spin))
     speed, _, rate = puck.simulate(np.zeros((len(time), 3))).T
-    ways.append(T * speed.sum())
+    distances.append(T * speed.sum())
     axes.plot(time, speed, label=f"spins with {spin:g} rad/s at the start")
-print(f"way without spin {ways[0]:.4f} m, with spin {ways[1]:.4f} m")
-assert abs(ways[0] - 0.8**2 * MASS / (2 * FRICTION)) < 1e-3  # v0^2 m/(2 F), to the first order of the step
+print(f"distance without spin {distances[0]:.4f} m, with spin {distances[1]:.4f} m")
+assert abs(distances[0] - 0.8**2 * MASS / (2 * FRICTION)) < 1e-3  # v0^2 m/(2 F), to the first order of the step
 moving = speed > 0.02
 expected = 0.8 * (rate[moving] / 15.0) ** (inertia / (MASS * r**2))
 assert np.abs(speed[moving] - expected).max() < 1e-3

@@ -19,14 +19,14 @@ height, touching = [], []
 for _ in range(1500):
     theta, rate = plant.joints()
     state = walls.step(theta, rate)
-    velocity, turn = plant.twist[:3], Rotation.from_matrix(plant.rotation).as_rotvec()
+    velocity, rotation = plant.twist[:3], Rotation.from_matrix(plant.rotation).as_rotvec()
     force = -300.0 * plant.position * [1, 1, 0] - 6.0 * velocity - [0, 0, PUSH]
-    moment = -1.0 * turn - 0.01 * plant.twist[3:]
+    moment = -1.0 * rotation - 0.01 * plant.twist[3:]
     plant.step(state.torque, np.concatenate([force, moment]), T)
     height.append(plant.position[2])
     touching.append(bool(state.in_contact[0]))
 print(f"contact from {T * touching.index(True):.3f} s; deepest {-1e3 * min(height):.2f} mm")
-print(f"at the end {-1e6 * height[-1]:.1f} um deep; the wall pushes with {state.push[0]:.2f} N")
+print(f"at the end {-1e6 * height[-1]:.1f} um deep; the normal force of the wall is {state.push[0]:.2f} N")
 assert not touching[0] and touching[-1]
 assert abs(height[-1]) < 1e-4  # the integrator brings the tool back to the wall
 assert abs(state.push[0] - PUSH) < 0.1

@@ -103,6 +103,6 @@ def test_a_tick_of_nodes_with_their_messages_keeps_nothing(name: str, tmp_path: 
     assert objects < FEW and blocks < TICKS // 4, (blocks, objects)
 
 
-def test_what_a_tick_keeps_is_seen() -> None:
+def test_memory_that_a_tick_keeps_is_detected() -> None:
     blocks, _ = kept(graph.build("friction_impedance"), measured=True)
     assert blocks > TICKS - FEW

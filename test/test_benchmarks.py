@@ -119,7 +119,7 @@ def test_the_cases_of_the_constraints_start_on_them(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-def test_every_scene_of_the_applications_runs_and_says_as_much_as_its_table_has(
+def test_every_scene_of_the_applications_runs_and_fills_its_table(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
@@ -135,7 +135,7 @@ def test_every_scene_of_the_applications_runs_and_says_as_much_as_its_table_has(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["applications", "batch", "constraints", "friction", "loop", "simulation"])
-def test_every_benchmark_says_what_it_takes(name: str) -> None:
+def test_every_benchmark_has_a_help_text(name: str) -> None:
     command = [sys.executable, str(BENCHMARKS / f"bench_{name}.py"), "--help"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -351,7 +351,7 @@ def test_in_realtime_the_reference_is_where_the_tool_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.experiment
-def test_what_a_mechanism_cannot_have_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_option_that_a_mechanism_does_not_have_is_refused_in_one_line(tmp_path: Path) -> None:
     command = run_command("two_link_circle", "orientation:=quaternion", "record:=false")
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=limit(200.0))
     assert run.returncode == 1

@@ -136,7 +136,7 @@ def test_an_arm_pushes_a_ball_figure_25(run: Run) -> None:
 
 
 @pytest.mark.study
-def test_the_study_of_the_arm_says_the_same_with_differences(tmp_path: Path) -> None:
+def test_study_of_the_arm_agrees_with_finite_differences(tmp_path: Path) -> None:
     settings = PushSettings(max_iterations=1, stiction_tolerance=0.1)
     work = tasks(settings)
     results = {name: task.run() for name, task in work.items()}

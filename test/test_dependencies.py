@@ -153,7 +153,7 @@ def test_package_xml_names_what_is_imported(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", PYTHON_PACKAGES)
-def test_what_rosdep_does_not_know_stands_in_a_comment(package: str) -> None:
+def test_dependency_without_a_rosdep_key_stands_in_a_comment(package: str) -> None:
     comments = " ".join(entry.text or "" for entry in manifest(package) if entry.tag is ElementTree.Comment)
     without_key = {MODULES[m].pypi for m in imported(package) if m in MODULES and not MODULES[m].rosdep}
     assert all(name in comments for name in without_key)
@@ -187,7 +187,7 @@ def test_every_setup_py_is_the_same() -> None:
     assert len(texts) == 1
 
 
-def test_what_is_on_pypi_is_what_setup_installs() -> None:
+def test_setup_installs_every_pypi_dependency() -> None:
     installed = {line.partition("==")[0].lower() for line in pins("suite")}
     assert {source.pypi for source in MODULES.values()} <= installed
 

@@ -20,7 +20,7 @@ def test_two_short_runs_are_the_same(tmp_path: Path) -> None:
     assert made.tables[0].rows == [("friction_impedance", "200", "4", "800", "0", "-")]
 
 
-def test_what_differs_is_named_with_its_place(tmp_path: Path) -> None:
+def test_difference_is_named_with_its_topic_field_and_tick(tmp_path: Path) -> None:
     result = {
         "ticks": np.array([9, 8]),
         "topics": np.array([("/a/state", ""), ("/b/state", "force"), ("/c/state", "")]),

@@ -65,7 +65,7 @@ def test_the_images_have_every_ros_package_that_the_suite_depends_on() -> None:
     assert needed and needed <= installed, needed - installed
 
 
-def test_the_image_installs_what_setup_asks_for() -> None:
+def test_image_installs_the_packages_that_setup_needs() -> None:
     for package in ("python3-venv", "python3-dev", "g++"):
         assert re.search(rf"^ +{re.escape(package)} \\$", DOCKERFILE, re.MULTILINE), package
 
@@ -104,7 +104,7 @@ def test_a_service_builds_a_stage_and_runs_what_there_is(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_service_may_use_the_priority_that_a_realtime_node_asks_for(name: str) -> None:
+def test_service_may_use_the_priority_of_a_realtime_node(name: str) -> None:
     limits = SERVICES[name]["ulimits"]
     assert limits["rtprio"] >= REALTIME_PRIORITY and limits["memlock"] == -1
 

@@ -53,7 +53,7 @@ def test_doctor_names_what_does_not_import_and_what_is_not_up_to_date(checkout: 
     assert re.search(r"^launch_ros +optional", done.stdout, re.MULTILINE)
 
 
-def test_what_only_setup_needs_is_optional_in_a_current_environment(
+def test_programs_that_only_setup_needs_are_optional_in_a_current_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -103,7 +103,7 @@ class Stepping:
 # ---- the driver -------------------------------------------------------------------------------------------
 
 
-def test_a_constant_force_moves_the_handle_as_newton_says(device: Any, handle: Handle) -> None:
+def test_constant_force_accelerates_the_handle_by_newtons_law(device: Any, handle: Handle) -> None:
     reading = run(TickLoop(Stepping(device, handle), ["a"]), 100, (1.0, 0.0, 0.0))
     # semi-implicit Euler of a constant force: v = n T F/m exactly, x = n (n + 1)/2 T^2 F/m; only rounding remains
     assert reading.velocity[0] == pytest.approx(0.1 / MASS, rel=1e-9)

@@ -140,7 +140,7 @@ def test_an_experiment_has_a_section_with_its_claims_and_arguments(name: str) ->
     assert (DOCS / "images" / f"{name}.png").exists() == (f"](../images/{name}.png)" in section)
 
 
-def test_what_fails_a_claim_must_fit_the_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explanations_of_failed_claims_must_fit_the_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = json.loads(write_results.FOUND.read_text())["friction_model_b"]
     text, *others = known
     altered = {"friction_model_b": {**{other: known[other] for other in others}, "It flies.": "a stone"}}
@@ -219,7 +219,7 @@ def test_troubleshooting_has_a_section_for_each_check_of_doctor_and_no_other(tmp
     ]
 
 
-def test_troubleshooting_says_what_setup_says_of_a_failed_part() -> None:
+def test_troubleshooting_quotes_the_message_of_a_failed_part_of_setup() -> None:
     hints = re.findall(r'echo "(.*)" ;;', (ROOT / "tools" / "setup" / "environment.sh").read_text())
     assert len(hints) == 6
     for hint in hints:

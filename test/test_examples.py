@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import runpy
 import sys
 from collections.abc import Iterator
@@ -21,8 +22,6 @@ import write_gallery  # noqa: E402
 FOLDER = ROOT / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-#: one of each family by default; the others take some seconds each
-QUICK = {"friction_stick_slip", "constraints_pendulum", "contact_first_world", "wall_z_width", "device_own_driver"}
 
 
 @pytest.fixture
@@ -35,9 +34,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "path", [pytest.param(p, id=p.stem, marks=() if p.stem in QUICK else pytest.mark.slow) for p in EXAMPLES]
-)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_the_example_runs_and_leaves_its_figure(path: Path, folder: Path) -> None:
     runpy.run_path(str(path), run_name="__main__")
     figure = np.asarray(write_gallery.small(folder / f"{path.stem}.png").convert("L"), dtype=float)
@@ -65,3 +62,12 @@ def test_the_list_names_each_example_with_its_first_line() -> None:
     for path in NOTEBOOKS:
         assert f"[{path.stem}]({path.name}) | " in listed
     assert listed.count("](") == len(EXAMPLES) + len(NOTEBOOKS)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("package", sorted(path.parent.name for path in (ROOT / "src").glob("*/README.md")))
+def test_code_in_the_readme_of_a_package_runs(package: str) -> None:
+    Path("device.yaml").write_text("mass: 1.0\n")  # the file that haptic_files reads
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "src" / package / "README.md").read_text(), re.DOTALL):
+        exec(code, {})

@@ -82,7 +82,7 @@ def test_one_tick_of_delay_delays_the_effort_by_one_tick(bags: dict[str, Bag]) -
         assert first_effort - first_command == delay, name
 
 
-def test_the_report_says_what_the_paper_claims(finished: Path) -> None:
+def test_report_contains_the_claims_of_the_paper(finished: Path) -> None:
     claims = metrics_of(finished)["claims"]
     assert len(claims) == 9  # opposition; drift, chatter and two identifications, each with and without delay
     assert all(claim["shown"] for claim in claims), claims

@@ -42,7 +42,7 @@ def test_three_nodes_do_what_one_process_does_and_every_claim_is_shown(finished:
     assert n["largest_contact"] > 3.0 and n["way"]["cube_1"] > 0.02  # it was struck, and pushed on
 
 
-def test_the_things_push_the_reference_and_the_hand_feels_it(bag: Bag) -> None:
+def test_contact_forces_of_bodies_reach_reference_and_hand(bag: Bag) -> None:
     """Where the cube is struck the reference loses what the contact gives, a tick later, for a mass of 0.5 kg."""
     did = GuidedRun.from_bag(bag).did
     force, speed = did.contact, did.velocity[:, 0]

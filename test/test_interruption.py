@@ -101,7 +101,7 @@ def test_ctrl_c_leaves_a_readable_bag_and_no_process(start, size: int) -> None:
         assert len(ticks) > 0
 
 
-def test_no_run_outlives_who_has_started_it(tmp_path: Path) -> None:
+def test_run_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     """A study's worker that is killed, as those of a study that has failed are, leaves no run that goes on."""
     command = "import time; time.sleep(600)"
     program = (

@@ -149,7 +149,7 @@ def test_a_publisher_that_does_not_reach_a_reader_is_named(node_named: Callable[
     assert line.startswith("/tau/device_state: device does not reach wall: ERROR: Best effort publisher")
 
 
-def test_nodes_that_are_missing_not_active_or_stale_are_told(node_named: Callable[[str], Node]) -> None:
+def test_missing_inactive_and_stale_nodes_are_reported(node_named: Callable[[str], Node]) -> None:
     nodes = {name: node_named(name) for name in ("doctor", "device", "wall", "friction")}
     experiment = live.LiveExperiment(nodes["doctor"], "/tau")
     wait_until(lambda: {"device", "wall", "friction"} <= set(nodes["doctor"].get_node_names()))
@@ -212,7 +212,9 @@ def test_a_setting_that_no_node_can_use_is_refused(
     assert capfd.readouterr().err.startswith("error: ROS_DOMAIN_ID: expected 0 to 232, got 'abc'\n  hint: ")
 
 
-def test_where_nothing_runs_it_says_so(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_a_running_experiment_there_is_one_error(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(live, "SEARCH", 0.3)
     assert live.main() == 1
     assert capfd.readouterr().err.startswith("error: no experiment is running\n  hint: ")

@@ -26,7 +26,7 @@ def test_each_way_is_run() -> None:
     assert len(tasks(RealtimeSettings(experiments=("tau_rough_wall", "friction_impedance"), **ways))) == 16
 
 
-def test_stops_are_told_with_what_was_recorded_at_them(tmp_path: Path) -> None:
+def test_stops_are_reported_with_their_records(tmp_path: Path) -> None:
     log = (
         "[device] [ERROR] [179.3] [joystick.device]: safe state at tick 9: source friction: silent for 20 ticks\n"
         "[device] [ERROR] [179.4] [joystick.device]: longest of the last ticks: tick 8 took 3.01 ms\n"

@@ -181,7 +181,7 @@ def test_two_nodes_do_what_one_process_does(tmp_path: Path) -> None:
     assert all(0.0 < half <= most for half, most in latencies(bag).values())
 
 
-def test_a_run_that_ends_before_the_wall_says_what_it_did_not_reach(tmp_path: Path) -> None:
+def test_run_that_ends_before_the_wall_lists_the_claims_it_did_not_reach(tmp_path: Path) -> None:
     output = finish(tmp_path, run_command(*ROUGH, "duration:=0.3"))
     assert "[nodes] " in output
     (directory,) = (tmp_path / "runs").iterdir()

@@ -18,7 +18,7 @@ def test_a_thread_s_name_may_have_brackets() -> None:
     assert parsed(b"12 (a (b) c) D 1 12 12 0") == ("a (b) c", "D")
 
 
-def test_what_a_hypervisor_took_is_read() -> None:
+def test_stolen_time_of_the_hypervisor_is_read() -> None:
     hundredths = os.sysconf("SC_CLK_TCK")
     assert stolen_time(f"cpu  1 2 3 4 5 6 7 {3 * hundredths} 9 10\ncpu0 1 1 1 1 1 1 1 1 1 1\n") == 3.0
 

@@ -164,7 +164,7 @@ def test_inertia_of_a_rigid_body_is_given_in_any_form(inertia: object) -> None:
         ),
         (
             lambda: PIDFeedback(proportional="a", derivative=1.0),
-            "proportional: expected a number, shape (6,) or (6, 6), got 'a'",
+            "proportional: expected numbers of shape (), (6,) or (6, 6), got 'a'",
         ),
         (lambda: controlled([0.0] * 6, WRENCH), "pose: expected shape (7,), got (6,)"),
         (lambda: controlled([0.0] * 7, WRENCH), "orientation of the pose: expected a quaternion of length 1, got "),

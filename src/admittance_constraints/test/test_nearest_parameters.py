@@ -192,7 +192,7 @@ class Nowhere(PointOnSurface):
         super().__init__(lambda p: p[2] - ca.sqrt(0.2 - p[0]), near=(0.0, 0.0, 0.45))
 
 
-def test_where_the_gradient_vanishes_the_search_starts_elsewhere() -> None:
+def test_search_with_a_vanishing_gradient_starts_elsewhere() -> None:
     z = TwoSheets().nearest_parameters([0.0, 0.0, 0.0], IDENTITY)
     assert abs(z[2]) == pytest.approx(0.1, abs=1e-12)
     z = Nowhere().nearest_parameters([0.5, 0.0, 0.0], IDENTITY)

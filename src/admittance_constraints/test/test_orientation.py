@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import casadi as ca
 import numpy as np
 import pytest
@@ -163,9 +161,8 @@ def test_angles_of_a_pose_have_the_rates_of_its_angular_velocity(revolutions: fl
 
     pose = [0.1, 0.2, 0.3, *rotations.quaternion_from_rotation(rotations.rotation_from_angles(angles))]
     change = (angular_velocity(1e-5) - angular_velocity(-1e-5)) / 2e-5
-    chart: Any = None  # the angles are those of any mechanism
     old = [0.0, 0.0, 0.0, *(angles + 0.1)]
-    x, xdot, xddot = kernels._angles(chart)(pose, [1, 2, 3, *angular_velocity(0.0)], [4, 5, 6, *change], old)
+    x, xdot, xddot = kernels._angles()(pose, [1, 2, 3, *angular_velocity(0.0)], [4, 5, 6, *change], old)
     np.testing.assert_allclose(x.full().ravel(), [0.1, 0.2, 0.3, *angles], atol=1e-14)
     np.testing.assert_allclose(xdot.full().ravel(), [1.0, 2.0, 3.0, *rates], atol=1e-14)
     np.testing.assert_allclose(xddot.full().ravel(), [4.0, 5.0, 6.0, *accelerations], atol=1e-8)

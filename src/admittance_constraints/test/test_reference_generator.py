@@ -96,7 +96,7 @@ def test_without_a_word_it_integrates_by_rk4_and_with_friction_by_the_rule_of_th
     assert ReferenceGenerator(m, friction=friction, z=[0.0], compiled=False).integrator == "algorithm1"
 
 
-def test_x_is_what_the_orientation_says() -> None:
+def test_x_agrees_with_the_orientation() -> None:
     m, start = START["disk_on_sphere"]
     g = ReferenceGenerator(m, **start, compiled=False)
     for force in forces(5):

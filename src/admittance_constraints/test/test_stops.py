@@ -124,7 +124,7 @@ def test_stop_of_a_linkage_takes_all_of_its_speed() -> None:
     assert results[-1].reference.kinetic_energy < 1e-12 < results[0].reference.kinetic_energy
 
 
-def test_what_does_not_go_together_is_refused(particle: Particle) -> None:
+def test_stops_that_do_not_fit_integrator_start_or_mechanism_are_refused(particle: Particle) -> None:
     with pytest.raises(ValueError, match="integrator: expected symplectic_euler with stops, got rk4"):
         StoppedGenerator(ReferenceGenerator(particle, compiled=False), [FLOOR])
     with pytest.raises(ValueError, match=r"stop floor: expected a gap of 0 or more at the start, got -0\.1"):

@@ -133,6 +133,6 @@ def test_damping_acts_and_a_file_is_read(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_used_is_refused(text: str, options: dict[str, object], message: str) -> None:
+def test_unusable_urdf_or_option_is_refused(text: str, options: dict[str, object], message: str) -> None:
     with pytest.raises(MechanismError, match=message):
         UrdfMechanism(text, **options)  # type: ignore[arg-type]

@@ -61,6 +61,7 @@ from convex_contact.simulation.trajectories import StateTrajectory, trajectory
 from convex_contact.solver.solution import Solution
 from convex_contact.solver.solver import solve
 from haptic_files.moved_modules import forward_moved_modules
+from haptic_math.compilation import announce_compilation
 
 __all__ = [
     "APPROXIMATIONS",
@@ -151,3 +152,5 @@ __all__ = [
 ]
 
 __getattr__ = forward_moved_modules(__name__, MOVED, RENAMED)
+
+announce_compilation(__name__, "a few minutes")

@@ -312,7 +312,7 @@ def test_linkage_reaches_its_target(tmp_path: Path) -> None:
     end = system.difference(system.start, found.states[-1])
     # the torque has a price: without it the final weights would leave nothing
     assert end[angle] == pytest.approx(turn, abs=0.005) and abs(end[speed]) < 0.05
-    system.place(found.states[-1])
+    system.set_state(found.states[-1])
     places = []
     for name, half in (("coupler", 0.25), ("rocker", 0.15)):
         state = system.simulator.state(name)

@@ -68,7 +68,7 @@ def test_a_double_pendulum_falls_like_the_closed_form(kind: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
-def test_a_slide_lets_a_body_down_a_slope_without_turning() -> None:
+def test_body_on_a_slide_moves_down_a_slope_without_rotation() -> None:
     world, slope = World(), math.radians(30.0)
     along = (math.cos(slope), 0.0, -math.sin(slope))
     world.add_box("box", mass=2.0, size=(0.1, 0.1, 0.1), position=(0.3, 0.2, 0.1))  # its centre is beside the joint
@@ -213,7 +213,7 @@ def test_joined_bodies_pass_through_each_other_unless_they_may_collide() -> None
 
 
 @pytest.mark.slow
-def test_a_soft_joint_gives_way_by_its_stiffness() -> None:
+def test_deflection_of_a_soft_joint_is_load_over_stiffness() -> None:
     world = World()
     world.add_sphere("ball", mass=1.0, radius=0.1)
     world.add_joint("spring", "ball", None, "ball", point=(0, 0, 0), stiffness=1e3, relaxation_time=0.1, near_rigid=0.0)

@@ -33,7 +33,7 @@ def _replace(b: Any) -> None:
     b.v = np.zeros(3)
 
 
-def test_what_is_borrowed_is_the_memory_of_the_owner() -> None:
+def test_borrowed_record_uses_the_memory_of_its_owner() -> None:
     w = workspace.new_workspace()
     assert _through(w) == 2.0 + 1e-3 + 3.0
     assert _write(Borrowed(w), 9) == 2.0 + 1e-3

@@ -196,7 +196,7 @@ def test_the_spectrum_gives_a_sines_amplitude_beside_a_ramp() -> None:
     assert amplitude.max() == pytest.approx(3.0, rel=1e-2)
 
 
-def test_harmonics_are_told_from_noise() -> None:
+def test_harmonics_are_distinguished_from_noise() -> None:
     t = 5e-4 * np.arange(400)
     tones = sum(np.sin(2.0 * np.pi * 240.0 * k * t + k) for k in (1, 2, 5))  # 1200 Hz is folded back
     assert harmonic_power(np.asarray(tones), 5e-4, 240.0) > 0.98

@@ -90,7 +90,7 @@ def test_contacts_bear_the_weight_in_the_message(world: str) -> None:
     assert message.period == 1e-3
 
 
-def test_contacts_are_drawn_while_they_bear_and_forces_as_long_as_wanted(world: str) -> None:
+def test_contacts_are_drawn_under_load_and_forces_at_the_given_length(world: str) -> None:
     from convex_contact.view.drawing import WorldDrawing
 
     class Sheet:

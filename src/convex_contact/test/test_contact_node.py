@@ -87,7 +87,7 @@ def make(context: Context, world: str) -> Iterator[Callable[..., Bench]]:
     yield from made_benches(lambda **parameters: Bench(context, **{"world": world, **SHORT, **parameters}))
 
 
-def test_the_node_says_what_the_library_says(make: Callable[..., Bench]) -> None:
+def test_node_and_library_agree(make: Callable[..., Bench]) -> None:
     """Command, bodies, contacts and statistics of each tick, to the last bit."""
     bench = make(substeps=2, condition_interval=5).start()
     twin, expected = bench.twin(), ContactArray()
@@ -144,7 +144,7 @@ def test_while_the_device_is_in_its_safe_state_nothing_is_felt(make: Callable[..
         assert told["device_command"].mode == WRENCH and not wrench_array(told["device_command"].tool_wrench).any()
 
 
-def test_planes_are_told_and_what_was_done_to_the_tool_acts_on_their_bodies(make: Callable[..., Bench]) -> None:
+def test_planes_are_published_and_forces_on_the_tool_act_on_their_bodies(make: Callable[..., Bench]) -> None:
     """To the last bit as the library does it; a push that fits no planes is counted and does nothing."""
     inputs = ["wall", "rub:friction", "between:friction"]
     touching = {"proxy": "", "touch_radius": 0.005, "touch_reach": 0.02}

@@ -58,7 +58,7 @@ def rendered(parameters: dict[str, Any], ticks: int = 60) -> list[Any]:
 @pytest.mark.slow
 @pytest.mark.covering(9)
 @pytest.mark.parametrize("name", [name for name in SPECS if name not in APART])
-def test_changing_the_parameter_changes_what_is_told(name: str, world: str) -> None:
+def test_every_parameter_changes_the_output(name: str, world: str) -> None:
     values = base_values(world, name)
     before = rendered(values)
     for value in other_values(SPECS[name], values[name], OTHER):
@@ -117,7 +117,7 @@ def test_the_suite_s_worlds_can_be_simulated() -> None:
         ({"approximation": "sap", "normal_law": "hertz"}, r"^normal_law: expected None with sap"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_one_line(change: dict[str, Any], message: str, world: str) -> None:
+def test_unusable_parameters_are_refused_in_one_line(change: dict[str, Any], message: str, world: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         bare(check_all(SPECS, {"world": world, **SHORT, **change}))
     assert "\n" not in str(caught.value)

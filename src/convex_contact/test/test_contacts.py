@@ -133,7 +133,7 @@ def test_the_belts_velocity_is_that_at_the_end_of_the_step() -> None:
     np.testing.assert_allclose(d.arrays.body_twist[0, 0], np.sin(0.2))
 
 
-def test_a_prescribed_body_moves_as_it_is_told_before_each_step() -> None:
+def test_prescribed_body_follows_the_motion_set_before_each_step() -> None:
     w = World()
     w.add_box("pusher", size=(0.1, 0.1, 0.1), prescribed=True, position=(0, 0, 1))
     w.add_sphere("ball", mass=1.0, radius=0.1)

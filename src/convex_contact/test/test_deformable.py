@@ -98,7 +98,7 @@ def test_forces_are_minus_the_gradient_of_the_energy_and_balance(rng: np.random.
     assert np.cross(x, force).sum(axis=0) == pytest.approx(np.zeros(3), abs=1e-11 * size)
 
 
-def test_a_rigid_motion_bears_no_force_and_turns_the_stiffness(rng: np.random.Generator) -> None:
+def test_rigid_motion_gives_no_force_and_rotates_the_stiffness(rng: np.random.Generator) -> None:
     mesh = block((2, 1, 1), (0.2, 0.1, 0.1))
     turn = scipy.linalg.expm(np.cross(np.eye(3), [1.0, -2.0, 0.5]))
     x = mesh.vertices @ turn.T + [1.0, 2.0, 3.0]
@@ -264,7 +264,7 @@ def test_a_step_is_that_of_the_dense_problem_of_all_vertices() -> None:
     assert found == pytest.approx(expected.reshape(-1, 3), abs=2e-4)  # both to the solver's 1e-5 of 0.5 m/s and more
 
 
-def test_it_carries_its_weight_and_sinks_as_much_as_its_modulus_says() -> None:
+def test_compression_under_its_own_weight_follows_from_the_modulus() -> None:
     """Uniaxial, nu = 0, without friction: the top sinks by rho g h^2/(2 E) under the body's own weight."""
     soft = Elasticity(modulus=2e4, poisson_ratio=0.0, density=1000.0, damping=0.02)
     sim = lying(cells=3, elasticity=soft, material=Material(stiffness=1e6, dissipation=5.0, friction=0.0))

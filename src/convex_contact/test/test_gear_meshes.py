@@ -90,7 +90,7 @@ def test_the_thread_is_a_rack_wound_round_a_shaft(starts: int, modulus: float) -
 
 
 @pytest.mark.parametrize("mesh", [PINION.mesh(E), WORM.mesh(E), WORM_WHEEL.mesh(E)])
-def test_pressure_rises_from_a_flank_as_the_modulus_says(mesh: PressureField) -> None:
+def test_pressure_rises_from_a_flank_with_the_modulus(mesh: PressureField) -> None:
     """E/H per depth; towards tip and root the outline's other sides are nearer."""
     half = 0.25 * math.pi * 0.5e-3
     steepest = np.linalg.norm(mesh.gradient, axis=1)

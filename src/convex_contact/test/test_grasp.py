@@ -55,7 +55,7 @@ def test_the_grip_holds_mu_times_its_force_and_no_more(approximation: str) -> No
             assert acceleration == pytest.approx((1.0 - share) * GRAVITY, rel=1e-3)
 
 
-def test_lagged_creeps_as_its_stiction_tolerance_says_and_elastoplastic_does_not() -> None:
+def test_lagged_creeps_with_the_stiction_tolerance_and_elastoplastic_does_not() -> None:
     share = STILL.mass * GRAVITY / STILL.holding_limit
     speed = 1e-4 * share / math.sqrt(1.0 - share**2)
     names = ("lagged", "lagged_elastoplastic")
@@ -144,7 +144,7 @@ def test_every_number_acts(name: str) -> None:
     assert np.abs(ends[1] - ends[0]).max() > 1e-6
 
 
-def test_what_is_impossible_is_named() -> None:
+def test_error_names_the_impossible_number() -> None:
     for numbers, message in (
         ({"speed": 1.0}, r"^speed: no number of the grasp; expected one of frequency, "),
         ({"friction": -1.0}, r"^friction: expected 0 or more"),

@@ -43,7 +43,7 @@ def write_anvil(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_world_files_say_it_and_give_it_back(tmp_path: Path) -> None:
+def test_world_files_store_and_restore_hydroelastic_properties(tmp_path: Path) -> None:
     write_anvil(tmp_path)
     world = parse_world(FILE, folder=tmp_path)
     _, ball, anvil, own = (g for _, g in world.numbered_geometries())
@@ -75,7 +75,7 @@ def test_world_files_name_what_is_wrong(tmp_path: Path, old: str, new: str, mess
         parse_world(FILE.replace(old, new), folder=tmp_path)
 
 
-def test_what_does_not_go_together_is_refused() -> None:
+def test_options_that_compliant_bodies_do_not_allow_are_refused() -> None:
     world = box_on_floor()
     with pytest.raises(ValueError, match=r"^normal_law: expected a linear one with compliant bodies, "):
         Simulator(world, period=1e-3, normal_law=HertzLaw())

@@ -160,7 +160,7 @@ def test_step_jacobians_make_the_motion_s_derivatives() -> None:
     """Products of the steps' derivatives are those of the whole motion, which have tests of their own."""
     problem = near()
     system, x = problem.system, moving(problem)
-    system.place(x)
+    system.set_state(x)
     r = rollout(system.simulator, N)
     A, B = r.step_jacobians()
     product = np.eye(system.tangent)

@@ -69,7 +69,7 @@ def test_ball_joint_is_read_and_set_as_pinocchio_has_it(tmp_path: Path) -> None:
         np.testing.assert_allclose(state.angular_velocity, expected.angular, atol=1e-14)
 
 
-def test_effort_of_a_ball_joint_accelerates_as_its_inertia_says(tmp_path: Path) -> None:
+def test_effort_of_a_ball_joint_accelerates_its_inertia(tmp_path: Path) -> None:
     sim = Simulator(of_text(tmp_path, BALL), period=1e-3)
     ball = sim.joint("socket")
     ball.effort = (0.3, -0.2, 0.1)

@@ -84,7 +84,7 @@ def test_a_moved_joint_is_on_its_circle_at_the_end_of_every_step(period: float) 
         np.testing.assert_allclose(hand.velocity[:2], speed, atol=0.55 * period * r * omega**2)
 
 
-def test_a_motion_by_decree_does_not_mind_forces_nor_limits() -> None:
+def test_prescribed_motion_ignores_forces_and_limits() -> None:
     w = gripper()
     w.move_joint("gripper", "left", lambda t: 0.02 - 0.5 * t)  # through its limit, 0
     sim = Simulator(w, period=DT)
@@ -160,7 +160,7 @@ trees:
         parse_world(text.replace("joint: left,", "joint: thumb,"), name="w")
 
 
-def test_what_is_wrong_is_named() -> None:
+def test_error_names_the_wrong_argument() -> None:
     w = gripper()
     w.move_joint("gripper", "slide_x", Sinusoid(0.0, 1.0))
     gains = {"proportional_gain": 1.0}

@@ -114,7 +114,7 @@ def test_each_axis_of_a_planar_joint_goes_to_its_velocity_limit(tmp_path: Path) 
     np.testing.assert_allclose(rates, sign * limits, rtol=2e-3)
 
 
-def test_motor_of_a_planar_joint_gives_way_by_the_load_over_its_stiffness(tmp_path: Path) -> None:
+def test_deflection_of_a_planar_motor_is_load_over_stiffness(tmp_path: Path) -> None:
     world = planar(tmp_path, gravity=(0.0, -GRAVITY, 0.0))
     world.actuate_joint(
         "table", "plane", proportional_gain=(100.0, 400.0, 2.0), derivative_gain=(30.0, 60.0, 0.5),

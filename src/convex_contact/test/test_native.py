@@ -30,7 +30,7 @@ except NativeLibraryError as error:
 
 
 @pytest.mark.slow
-def test_spheres_do_without_it_and_boxes_say_what_is_missing() -> None:
+def test_spheres_need_no_native_library_and_boxes_name_the_missing_one() -> None:
     assert native.available()
     variables = dict(os.environ)
     variables.pop("AMENT_PREFIX_PATH", None)

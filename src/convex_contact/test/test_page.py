@@ -80,7 +80,7 @@ def test_a_reset_leads_back_to_the_description(page: Page) -> None:
     assert page.simulator.time == pytest.approx(0.1)
 
 
-def test_what_is_done_before_each_step_acts(page: Page) -> None:
+def test_function_before_each_step_is_called(page: Page) -> None:
     times = []
     page.run(0.02, speed=np.inf, before=lambda simulator: times.append(simulator.time))
     np.testing.assert_allclose(times, 2e-3 * np.arange(10), atol=1e-12)
@@ -165,7 +165,9 @@ def test_closing_a_page_ends_its_run_without_a_word(simulator: Simulator, capsys
     assert capsys.readouterr() == ("", "")
 
 
-def test_what_cannot_be_is_refused(page: Page, simulator: Simulator, tmp_path: Path) -> None:
+def test_saving_without_a_recording_or_with_a_wrong_suffix_is_refused(
+    page: Page, simulator: Simulator, tmp_path: Path
+) -> None:
     with pytest.raises(RuntimeError, match="there is no recording"):
         page.save(tmp_path / "fall.html")
     page.record()

@@ -137,7 +137,7 @@ def test_every_number_of_the_finger_acts(name: str) -> None:
     assert np.abs(other / usual - 1.0).max() > 1e-3
 
 
-def test_what_is_impossible_is_named() -> None:
+def test_error_names_the_impossible_number() -> None:
     for numbers, message in (
         ({"colour": 1.0}, r"^colour: no number of the scene; expected one of modulus, "),
         ({"friction": -1.0}, r"^friction: expected 0 or more"),

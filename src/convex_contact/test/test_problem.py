@@ -80,7 +80,7 @@ def test_solve_refuses() -> None:
         solve(ContactProblem(**arguments(normal_law=HertzLaw())), "sap")
 
 
-def test_what_is_no_problem_is_refused() -> None:
+def test_argument_that_is_no_problem_is_refused() -> None:
     with pytest.raises(TypeError, match=r"^problem: expected a ContactProblem, got 1$"):
         solve(1, "lagged")  # type: ignore[arg-type]
 

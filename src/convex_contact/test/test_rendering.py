@@ -176,7 +176,7 @@ def test_a_held_axis_keeps_the_proxy_s_height_and_is_not_felt() -> None:
     assert r.force[2] == pytest.approx(0.981, rel=1e-4) and wrench[2] == 0.0
 
 
-def test_the_proxy_turns_with_the_tool_where_it_is_told_to() -> None:
+def test_proxy_rotates_with_the_tool_if_configured() -> None:
     turn = Rotation.from_rotvec([0.2, -0.1, 0.3])
     free, held = (rendering(place=place(coupled_rotation=c)) for c in (True, False))
     for r in (free, held):
@@ -284,7 +284,7 @@ def test_without_a_proxy_the_world_moves_by_itself() -> None:
 # --- what is published
 
 
-def test_the_passivity_condition_is_told_with_its_numbers() -> None:
+def test_passivity_condition_is_reported_with_its_numbers() -> None:
     def warning(damping: float, scale: float = 1.0) -> str:
         numbers = CouplingNumbers(**{**vars(NUMBERS), "device_damping": damping})
         return rendering(numbers=numbers, place=place(scale=scale)).warning()
@@ -322,7 +322,7 @@ def test_other_numbers_of_the_coupling_go_on_from_where_the_world_is() -> None:
         ({"approach_time": -1.0}, "^approach_time: expected 0 or more, got -1.0$"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(change: dict[str, Any], message: str) -> None:
+def test_error_names_the_argument_that_does_not_fit(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         rendering(**change)
 

@@ -17,7 +17,7 @@ import convex_contact
 from convex_contact.solver import vector_blocks
 
 
-def test_no_kernel_lets_the_compiler_reorder_sums() -> None:
+def test_no_kernel_allows_the_compiler_to_reorder_sums() -> None:
     names = [module.name for module in pkgutil.walk_packages(convex_contact.__path__, "convex_contact.")]
     kernels = {
         f"{name}.{key}": value
@@ -29,7 +29,7 @@ def test_no_kernel_lets_the_compiler_reorder_sums() -> None:
     assert [name for name, kernel in kernels.items() if kernel.targetoptions.get("fastmath")] == []
 
 
-def test_vector_code_says_itself_what_is_rounded_when() -> None:
+def test_vector_code_fixes_the_order_of_its_roundings() -> None:
     @njit
     def update(D: np.ndarray, x: np.ndarray) -> None:
         vector_blocks.subtract_product6(D, 0, 36, 72)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import fcntl
-import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,9 +17,9 @@ from convex_contact import Simulator, World, compile_ahead
 from convex_contact.collision.contact_surface import find_faces
 from convex_contact.simulation import compiled_step, dynamics
 from convex_contact.simulation.step_inputs import load_joint_rows
-from convex_contact.solver import newton, stages
+from convex_contact.solver import newton
 from convex_contact.solver.borrowed import RecordType
-from convex_contact.solver.stages import address_of, announced, one_process
+from convex_contact.solver.stages import address_of, one_process
 from haptic_math.native_calls import call_integer
 
 
@@ -56,7 +54,7 @@ def _world(*, hinge: bool) -> Simulator:
     return Simulator(world, period=1e-3)
 
 
-def test_what_a_world_does_not_have_is_not_compiled_for_it(monkeypatch: Any) -> None:
+def test_only_parts_that_a_world_has_are_compiled_for_it(monkeypatch: Any) -> None:
     compiled: list[Any] = []
 
     def noted(function: Any, *arguments: Any) -> int:
@@ -104,30 +102,6 @@ def test_one_process_at_a_time_compiles_a_function(tmp_path: Path, writable: boo
         done.append("other process")
     here.join()
     assert done == ["other process", "here"]
-
-
-def test_a_long_compilation_is_announced_once_and_only_to_a_person(monkeypatch: Any, capsys: Any) -> None:
-    told: list[str] = []
-    made = threading.Timer
-
-    def timer(patience: float, announce: Callable[[], None]) -> threading.Timer:
-        told.append(f"{patience:g} s")
-        return made(0.0, announce)
-
-    monkeypatch.setattr(stages.threading, "Timer", timer)
-    stages._announce.cache_clear()
-    with announced():
-        pass
-    assert told == []  # no terminal here
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    text = ""
-    with announced():
-        while "\n" not in text:
-            time.sleep(0.01)
-            text += capsys.readouterr().err
-    assert told == ["3 s"] and text.startswith("convex_contact compiles the step of this kind of world, once: ")
-    stages._announce()
-    assert capsys.readouterr().err == ""
 
 
 def test_the_solver_that_is_compiled_ahead_is_that_of_simulators(monkeypatch: Any) -> None:

@@ -297,7 +297,7 @@ def test_a_restored_simulator_repeats_its_steps_to_the_last_bit() -> None:
     assert counts[0] == counts[1] and np.array_equal(*ends)
 
 
-def test_what_does_not_fit_together_is_refused() -> None:
+def test_arguments_that_do_not_fit_together_are_refused() -> None:
     for options, words in (
         ({}, "period, accuracy: expected one of them, got None and None"),
         ({"period": 1e-3, "accuracy": 1e-6}, "period, accuracy: expected one of them"),

@@ -100,7 +100,7 @@ def test_the_distance_changes_as_normal_and_velocities_say(tool: tuple[float, ..
     assert (distance(h) - distance(-h)) / (2 * h) == pytest.approx(expected, abs=3e-5)
 
 
-def test_a_force_on_the_point_accelerates_it_as_the_inverse_mass_says() -> None:
+def test_force_on_the_point_accelerates_it_by_the_inverse_mass() -> None:
     """The velocity of the body's point along the normal after one step without gravity and without spin."""
     for tool in PLACES[1:]:
         w = moving()
@@ -142,7 +142,7 @@ def on_a_floor(push: float, tool: tuple[float, float, float], *, support: bool =
     ] @ after.velocity[top]
 
 
-def test_a_body_that_is_borne_gives_way_as_one_step_says() -> None:
+def test_supported_body_yields_as_in_one_step_of_the_simulation() -> None:
     """Pushed in the middle of its top: w = 1/(m + 4 dt^2 k); off it, as the step's velocity; without a floor 1/m."""
     planes, yielded = on_a_floor(3.0, (0.0, 0.0, 0.062))
     assert planes.inverse_mass[0] == pytest.approx(1.0 / (0.5 + 4 * 1e-6 * 1e6), rel=1e-6)
@@ -229,7 +229,7 @@ def test_frame_and_scale_turn_planes_and_forces_so_that_power_is_kept() -> None:
     )
 
 
-def test_only_what_is_within_reach_is_told_and_keys_stay() -> None:
+def test_only_planes_within_reach_are_found_and_keys_stay() -> None:
     w = moving()
     made, table = ToolPlanes(w, radius=RADIUS, reach=0.02), BodyTable(Simulator(w, period=1e-3).dynamics).read()
     assert not len(made.find(table, np.array([0.0, 0.0, 0.0301])).key)
@@ -239,7 +239,7 @@ def test_only_what_is_within_reach_is_told_and_keys_stay() -> None:
     assert keys == [near.key.tolist()] * 2
 
 
-def test_of_many_planes_the_nearest_are_told_also_of_more_than_there_was_room_for() -> None:
+def test_nearest_of_many_planes_are_found_also_beyond_the_capacity() -> None:
     w = World()
     for i in range(200):
         w.add_sphere(f"ball {i}", mass=0.1, radius=0.001, position=(0.002 * i, 0.0, 0.02))
@@ -261,7 +261,7 @@ def test_without_a_radius_there_are_no_planes() -> None:
         made.planes(np.zeros(3))
 
 
-def test_a_prescribed_proxy_arrives_where_it_is_told() -> None:
+def test_prescribed_proxy_arrives_at_the_commanded_pose() -> None:
     """With turn and scale, whatever the twist says; at the first tick it is put there."""
     w = World()
     w.add_box("hand", size=(0.1, 0.1, 0.1), prescribed=True, position=(1, 1, 1))

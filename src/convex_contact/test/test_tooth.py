@@ -37,7 +37,7 @@ def test_a_tip_lies_in_the_groove_between_two_flanks_and_in_the_pit_between_four
         assert not planes.inverse_mass.any() and not planes.velocity.any()
 
 
-def test_an_apex_is_round_and_where_it_is_said(near: Any) -> None:
+def test_apex_is_round_and_at_the_given_position(near: Any) -> None:
     for sign in (-1.0, 1.0):
         planes: Planes = near(sign * tooth.APART_X, tooth.APART_Y, R)
         i = int(np.argmin(planes.signed_distance))

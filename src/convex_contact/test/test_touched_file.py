@@ -61,7 +61,7 @@ def test_a_model_with_a_floor_gets_no_second_one(tmp_path: Path) -> None:
     assert "table" not in names and names[-1] == "finger" and "ball" in " ".join(names)
 
 
-def test_what_cannot_be_a_scene_is_one_clear_error(tmp_path: Path) -> None:
+def test_file_that_cannot_be_a_scene_is_one_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "ball.xml"
     path.write_text(BALL.format("finger"))
     with pytest.raises(WorldError, match=r"ball\.xml: expected no body named finger"):

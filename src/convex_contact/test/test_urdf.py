@@ -164,7 +164,7 @@ def test_two_arms_and_free_bodies_keep_their_places_in_the_state() -> None:
         ({"position": (0, 0)}, "arm: position: expected 3 finite numbers"),
     ],
 )
-def test_what_does_not_fit_is_refused_by_name(options: dict[str, Any], expected: str) -> None:
+def test_error_names_the_option_that_does_not_fit(options: dict[str, Any], expected: str) -> None:
     w = World()
     with pytest.raises(WorldError) as caught:
         w.add_urdf("arm", **{"path": ARM} | options)

@@ -283,7 +283,7 @@ def test_links_have_materials_of_their_own(tmp_path: Path) -> None:
     }
 
 
-def test_a_world_file_says_friction_materials_and_limits_of_motors(tmp_path: Path) -> None:
+def test_world_file_sets_friction_materials_and_limits_of_motors(tmp_path: Path) -> None:
     mimic = '<mimic joint="a"/><dynamics friction="0.5"/>'
     geared(tmp_path, "prismatic", mimic)
     text = """
@@ -357,7 +357,9 @@ def warned(path: Path) -> list[str]:
         ("<a_spring/>" * 6, "revolute", "; ".join(["line 1: a_spring in joint is not simulated"] * 4) + "; and 2 more"),
     ],
 )
-def test_what_is_not_simulated_is_listed_in_one_warning(tmp_path: Path, inside: str, kind: str, message: str) -> None:
+def test_elements_that_are_not_simulated_are_listed_in_one_warning(
+    tmp_path: Path, inside: str, kind: str, message: str
+) -> None:
     limit = LIMIT if kind == "revolute" and "limit" not in inside else ""
     path = robot(tmp_path, link("base"), link("a"), joint("j", kind, "a", axis="0 0 1", inside=inside + limit))
     assert warned(path) == [f"r: robot.urdf: {message}"]
@@ -377,7 +379,7 @@ def test_an_inertia_that_no_body_has_is_listed(tmp_path: Path) -> None:
     assert warned(path) == ["r: robot.urdf: line 1: no rigid body has this inertia"]
 
 
-def test_what_is_for_other_programs_gives_no_warning(tmp_path: Path) -> None:
+def test_elements_for_other_programs_give_no_warning(tmp_path: Path) -> None:
     others = '<material name="m"/><ros2_control/><sensor/>'
     look = '<link name="a"><visual><geometry><mesh filename="none"/></geometry></visual></link>'
     hinge = joint("j", "revolute", "a", inside=f'{LIMIT}<calibration rising="0"/>')

@@ -55,7 +55,7 @@ def world() -> World:
     return parse_world(WORLD, folder=DATA)
 
 
-def test_the_file_says_what_the_methods_would() -> None:
+def test_file_and_methods_give_the_same_world() -> None:
     w = world()
     names = ["floor", "wall", "belt", "ball", "hammer", "bob", "wedge", "tetrahedron"]
     assert [b.name for b in w.bodies[:8]] == names

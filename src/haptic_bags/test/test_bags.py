@@ -193,7 +193,7 @@ def test_a_complete_run_is_recorded_without_complaint(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["lockstep", "realtime"])
-def test_missing_and_repeated_ticks_are_told(tmp_path: Path, mode: str) -> None:
+def test_missing_and_repeated_ticks_are_reported(tmp_path: Path, mode: str) -> None:
     recorder = OfflineRecorder(tmp_path / "bag", mode)
     for topic, ticks in {
         "/joystick/device_state": [0, 1, 3, 4, 5, 6],

@@ -193,7 +193,7 @@ def test_recorded_time_is_published_as_the_clock(play, tmp_path: Path) -> None:
     assert [(time.clock.sec, time.clock.nanosec) for time in source.times] == [(5, 0)]  # then every 33 ticks
 
 
-def test_ticks_that_nobody_answered_are_left_out(play, tmp_path: Path) -> None:
+def test_ticks_without_answers_are_left_out(play, tmp_path: Path) -> None:
     assert ticks(play(record(tmp_path / "bag", left_out=(3, 4, 19)))) == [0, 1, 2, *range(5, 19)]
 
 

@@ -107,7 +107,7 @@ def test_ticks_that_the_device_tells_of_and_that_did_not_come_are_missing(
             made.destroy_node()
 
 
-def test_what_waits_when_the_last_publisher_leaves_is_recorded(
+def test_waiting_messages_are_recorded_when_the_last_publisher_leaves(
     context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A recorder on a busy machine is asked to stop while messages wait; callbacks of other kinds come between them."""

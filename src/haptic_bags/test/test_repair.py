@@ -118,7 +118,7 @@ def test_a_recorder_that_dies_loses_at_most_one_interval(tmp_path: Path, clock: 
     assert written == 5
 
 
-def test_what_waits_is_written_although_nothing_more_comes(tmp_path: Path, clock: Clock) -> None:
+def test_buffered_messages_are_written_although_no_more_come(tmp_path: Path, clock: Clock) -> None:
     """Two messages: less than the file's own buffer."""
     writer = record(tmp_path / "bag", 2, clock, close=False)
     with pytest.raises(BagError, match="holds no message"):
@@ -140,7 +140,7 @@ def whole_chunks(file: Path) -> list[tuple[int, int]]:
 
 
 @pytest.mark.slow
-def test_cut_anywhere_what_was_written_whole_is_kept_and_the_rest_is_told(tmp_path: Path, clock: Clock) -> None:
+def test_truncated_bag_keeps_all_complete_messages_and_reports_the_loss(tmp_path: Path, clock: Clock) -> None:
     record(tmp_path / "bag", 1300, clock)
     whole = (tmp_path / "bag" / "bag.mcap").read_bytes()
     chunks = whole_chunks(tmp_path / "bag" / "bag.mcap")
@@ -181,7 +181,7 @@ def test_a_repaired_bag_is_the_one_that_would_have_been_closed_then(tmp_path: Pa
         assert [data for _, _, data in reader.messages()] == [message(tick) for tick in range(result.messages)]
 
 
-def test_a_chunk_that_cannot_be_read_is_dropped_and_told(tmp_path: Path, clock: Clock) -> None:
+def test_unreadable_chunk_is_dropped_and_reported(tmp_path: Path, clock: Clock) -> None:
     writer = record(tmp_path / "bag", 2100, clock, close=False)
     writer.abort()
     file = tmp_path / "bag" / "bag.mcap"
@@ -268,7 +268,7 @@ def test_a_repair_that_cannot_write_leaves_the_bag_as_it_is(
         (["bag/bag.mcap"], "not an MCAP file"),
     ],
 )
-def test_what_is_no_bag_is_refused_in_one_line(tmp_path: Path, files: list[str], said: str) -> None:
+def test_directory_without_a_bag_is_refused_in_one_line(tmp_path: Path, files: list[str], said: str) -> None:
     for name in files:
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_bytes(b"something else")
@@ -277,7 +277,7 @@ def test_what_is_no_bag_is_refused_in_one_line(tmp_path: Path, files: list[str],
     assert "\n" not in str(caught.value)
 
 
-def test_who_reads_a_bag_that_was_not_closed_is_told_of_repair(tmp_path: Path, clock: Clock) -> None:
+def test_error_of_a_bag_that_was_not_closed_names_the_repair_command(tmp_path: Path, clock: Clock) -> None:
     record(tmp_path / "bag", 20, clock, close=False)
     for read in (lambda: Bag(tmp_path / "bag"), lambda: bags_of(tmp_path), lambda: bags_of(tmp_path / "bag")):
         with pytest.raises(BagError) as caught:

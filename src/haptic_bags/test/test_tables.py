@@ -112,7 +112,7 @@ def test_a_topic_that_is_not_there_is_refused_with_those_that_are(run: haptic_ba
             ask("/nowhere")
 
 
-def test_what_is_no_bag_is_refused(bag: Path, tmp_path: Path) -> None:
+def test_missing_or_damaged_bag_is_refused(bag: Path, tmp_path: Path) -> None:
     with pytest.raises(haptic_bags.BagError, match="no such bag"):
         haptic_bags.read(tmp_path / "nowhere")
     (file,) = bag.glob("*.mcap")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from importlib.metadata import entry_points
 from typing import Any
 
 from rich.console import Console
@@ -16,8 +15,9 @@ from haptic_core.errors import HapticError, ParameterError
 from haptic_core.parameters import check_all, list_of_text, load_parameter_specs
 from haptic_devices.device import Device, DeviceError
 from haptic_devices.drivers.driver import Driver, Presence
-from haptic_devices.factories import ENTRY_POINTS, NODE_PARAMETER_FILE, find_device, load_device, load_numbers
+from haptic_devices.factories import ENTRY_POINTS, NODE_PARAMETER_FILE, find_device, load_numbers
 from haptic_devices.inputs.source import Input, load_inputs
+from haptic_files.plugins import installed_plugins, load_plugin
 from haptic_launch.experiment_graph import SCRIPTED
 from haptic_launch.launch_file import LaunchDescription
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
@@ -40,11 +40,11 @@ def drivers() -> dict[str, Driver]:
 def _factories() -> dict[str, Callable[[dict[str, Any]], Device] | DeviceError]:
     """Loads the factories of all installed devices, by name; of one that cannot be loaded, the error."""
     found: dict[str, Callable[[dict[str, Any]], Device] | DeviceError] = {}
-    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
+    for name, point in installed_plugins(ENTRY_POINTS).items():
         try:
-            found[point.name] = load_device(point)
+            found[name] = load_plugin(point, DeviceError)
         except DeviceError as error:
-            found[point.name] = error
+            found[name] = error
     return found
 
 

@@ -65,7 +65,9 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, control: bool,
 
 
 @pytest.mark.parametrize("hardware", ["ros2_control", "mock"])
-def test_what_is_not_installed_is_named(hardware: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_ros2_control_or_plugins_are_named(
+    hardware: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     installed(monkeypatch, tmp_path, control=False, plugins=False)
     with pytest.raises(runner.MissingProgramError) as caught:
         runner.check_hardware({"hardware": hardware, **REALTIME})
@@ -143,7 +145,7 @@ def test_a_user_reads_one_line_and_a_hint(
         (True, True, "ok", "present"),
     ],
 )
-def test_doctor_says_whether_the_plugins_are_there(
+def test_doctor_reports_whether_the_plugins_are_installed(
     present: bool, compiled: bool, state: str, detail: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))

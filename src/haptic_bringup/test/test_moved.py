@@ -59,7 +59,7 @@ def test_old_statements_work() -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", ["nothing", "viewer.nothing", "reports.nothing", "runner.nothing"])
-def test_what_never_was_is_not_found(name: str) -> None:
+def test_module_that_never_existed_is_not_found(name: str) -> None:
     with pytest.raises(ModuleNotFoundError, match=rf"^No module named 'haptic_bringup\.{name}'"):
         import_module(f"haptic_bringup.{name}")
 

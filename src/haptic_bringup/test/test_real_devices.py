@@ -116,12 +116,12 @@ def test_an_unknown_device_and_an_unknown_argument_are_named() -> None:
         ({"rviz": "true"}, "argument rviz: the display is that of the simulated device, not of inverse3"),
     ],
 )
-def test_what_does_not_fit_a_real_device_is_refused(given: dict[str, str], message: str) -> None:
+def test_arguments_that_do_not_fit_a_real_device_are_refused(given: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=f"^{message}"):
         chosen("friction_impedance", device="inverse3", **given)
 
 
-def test_what_the_user_gives_stays_and_what_is_added_is_said() -> None:
+def test_given_arguments_stay_and_added_ones_are_announced() -> None:
     given = {"device": "inverse3", "duration": "5.0"}
     completed = with_real_device("friction_impedance", description_of("friction_impedance"), given)
     assert completed == {**given, "mode": "realtime"}
@@ -197,7 +197,7 @@ def test_motions_inputs_and_steps_that_cannot_be_loaded_are_refused_in_one_line(
     with pytest.raises(ParameterError, match=f"^parameter source: broken_haptic_inputs: {re.escape(broken_package)}$"):
         find_input("broken_haptic_inputs")
     assert find_input("gamepad").name == "gamepad"
-    with pytest.raises(HapticError, match=re.escape(f"broken/node: its step {broken_package}")):
+    with pytest.raises(HapticError, match=re.escape(f"broken/node: {broken_package}")):
         find_step("broken/node")
 
 

@@ -165,7 +165,7 @@ def test_without_a_bag_of_its_own_a_run_makes_no_directory(launched: dict[str, l
 
 
 @pytest.mark.parametrize("word", ["mode:=fast", "friction_force:=abc"])
-def test_a_wrong_argument_is_told_before_anything_starts(launched: dict[str, list[Any]], word: str) -> None:
+def test_wrong_argument_is_refused_before_anything_starts(launched: dict[str, list[Any]], word: str) -> None:
     with pytest.raises(launch_runner.UsageError):
         run(word)
     assert launched["arguments"] == [] and list(Path().iterdir()) == []
@@ -183,7 +183,7 @@ def test_two_runs_in_one_second_get_two_directories(monkeypatch: pytest.MonkeyPa
     assert len(set(directories)) == 4 and all(path.is_dir() for path in directories)
 
 
-def test_an_unknown_experiment_is_told_before_anything_starts(launched: dict[str, list[Any]]) -> None:
+def test_unknown_experiment_is_refused_before_anything_starts(launched: dict[str, list[Any]]) -> None:
     with pytest.raises(HapticError, match=r"^experiment 'friction_impedence' is unknown, expected one of: "):
         runner.run_experiment("friction_impedence", [], Console(file=StringIO()))
     assert launched["arguments"] == [] and list(Path().iterdir()) == []

@@ -167,7 +167,7 @@ def topic_of(display: dict[str, Any]) -> dict[str, Any]:
 
 
 @each_experiment
-def test_what_has_a_device_or_a_world_to_see_can_be_seen(name: str) -> None:
+def test_experiments_with_a_device_or_a_world_are_shown(name: str) -> None:
     found = run_of(name, "false")
     assert not found.of("rviz2") and not found.of("state_publisher")  # not without being asked
     visible = bool(found.device.robot_description()) or any(kind == "MarkerArray" for kind, _ in found.topics.values())

@@ -296,7 +296,7 @@ def test_ctrl_c_and_going_on(run: Any, threads: None) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_not_gone_on_with(run: Any, threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_that_a_study_does_not_resume(run: Any, threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A finished run, one with other arguments or other sources, one that is in use, and any with --fresh."""
     run()
     run()

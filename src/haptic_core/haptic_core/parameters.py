@@ -48,10 +48,6 @@ class Rule:
     wrong: Callable[..., list[Value]] | None = None
 
 
-def _each(value: Value) -> list[Value]:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
 _RULES: dict[str, Rule] = {
     "bounds<>": Rule(lambda v, a, b: a <= v <= b, lambda a, b: f"from {a:g} to {b:g}"),
     "element_bounds<>": Rule(

@@ -29,6 +29,7 @@ from haptic_core.environment import EXECUTOR_NAMES, executor_name, realtime_prio
 from haptic_core.errors import HapticError
 from haptic_core.rclpy_parts import LOGGER_FILE, RCLError
 from haptic_files.garbage_collection import collect_rarely
+from haptic_files.moved_modules import renamed
 
 _stop = False
 
@@ -51,10 +52,10 @@ LATENCY_REQUEST = Path("/dev/cpu_dma_latency")
 
 #: largest fraction of a core for the thread of a realtime loop: by default Linux suspends realtime threads for the rest
 #: of a second of which they used 95 % (sched_rt_runtime_us); in these 50 ms a device would stop
-REALTIME_SHARE = 0.92
+REALTIME_FRACTION = 0.92
 
 #: ticks between two checks of that fraction
-_SHARE_TICKS = 32
+_THROTTLE_TICKS = 32
 
 #: memory to lock: present and future, each page from its first use (MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT)
 _LOCKED = 1 | 2 | 4
@@ -109,8 +110,8 @@ def raise_priority() -> bool:
     return True
 
 
-class RealtimeShare:
-    """Keeps the thread of a realtime loop below the fraction `REALTIME_SHARE` of its core by pauses.
+class RealtimeThrottle:
+    """Keeps the thread of a realtime loop below the fraction `REALTIME_FRACTION` of its core by pauses.
 
     Args:
         now: steady clock [s].
@@ -130,14 +131,14 @@ class RealtimeShare:
     def _begin(self) -> None:
         self._ticks, self._since, self._before = 0, self._now(), self._used()
 
-    def keep(self) -> None:
-        """Checks the fraction and pauses if it is too large; to be called once a tick."""
+    def throttle(self) -> None:
+        """Pauses if the fraction is too large; to be called once a tick."""
         self._ticks += 1
-        if self._ticks < _SHARE_TICKS:
+        if self._ticks < _THROTTLE_TICKS:
             return
-        rest = (self._used() - self._before) / REALTIME_SHARE - (self._now() - self._since)
-        if rest > 0.0:
-            self._sleep(rest)
+        pause = (self._used() - self._before) / REALTIME_FRACTION - (self._now() - self._since)
+        if pause > 0.0:
+            self._sleep(pause)
         self._begin()
 
 
@@ -297,3 +298,6 @@ def run(make: Callable[[], Any], arguments: Sequence[str] | None = None) -> int:
 
 def _exit_code(nodes: Sequence[Any]) -> int:
     return max(int(node.exit_code) for node in nodes)
+
+
+__getattr__ = renamed(__name__, {"REALTIME_SHARE": "REALTIME_FRACTION", "RealtimeShare": "RealtimeThrottle"})

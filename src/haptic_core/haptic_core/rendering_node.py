@@ -33,9 +33,10 @@ from haptic_core.start.waiting import Wait
 from haptic_core.statistics import TickTimes
 from haptic_core.stop_records import StopRecords, records_directory
 from haptic_core.suite_node import SuiteNode
-from haptic_core.tick_inputs import Input, TickInputs, node_and_kind
+from haptic_core.tick_inputs import Input, TickInputs
 from haptic_core.ticks import TickCounter
 from haptic_core.transport.interface import RosTopics
+from haptic_files.entries import node_and_kind
 from haptic_msgs.msg import DeviceCommand, DeviceState, PassivityState, TickEvent
 
 _BASE_FILE = Path(__file__).with_name("rendering_node.yaml")

@@ -89,13 +89,13 @@ class RenderingPort:
             return device
         user = _wrench(device.tool_wrench)
         self._port.arrive(moved, user)
-        told = self._port.damped_force(user, self._velocity(device))
-        if told is user:
+        damped = self._port.damped_force(user, self._velocity(device))
+        if damped is user:
             return device
-        set_wrench(self._reduced_wrench, np.asarray(told))
-        seen = copy.copy(device)  # other nodes may use this state, too
-        seen.tool_wrench = self._reduced_wrench
-        return seen
+        set_wrench(self._reduced_wrench, np.asarray(damped))
+        reduced = copy.copy(device)  # other nodes may use this state, too
+        reduced.tool_wrench = self._reduced_wrench
+        return reduced
 
     def hold(self, device: DeviceState, command: DeviceCommand) -> None:
         """Adds the damper's force to the tick's command, and stores the force that acts from now on."""

@@ -9,10 +9,10 @@ ticks; then the input is missing, as at the start, until the next message arrive
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 from haptic_core.errors import InputError, ParameterError
+from haptic_files.entries import node_and_kind
 
 
 class Input(NamedTuple):
@@ -20,13 +20,6 @@ class Input(NamedTuple):
 
     message: type
     topic: str = "state"
-
-
-@cache
-def node_and_kind(entry: str) -> tuple[str, str]:
-    """Splits an entry `node:kind` of the parameter `inputs` into node and kind; `wall` is `wall:wall`."""
-    node, _, kind = entry.partition(":")
-    return node, kind or node
 
 
 def of_kind(inputs: Mapping[str, Any], kind: str) -> list[tuple[str, Any]]:

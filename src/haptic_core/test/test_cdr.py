@@ -64,7 +64,7 @@ def test_a_device_state_is_decoded_as_rclpy_does(
 
 
 @given(LENGTHS, LENGTHS, LENGTHS, TEXTS, TEXTS, st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2, 3, 9]))
-def test_what_a_command_s_mode_uses_is_decoded_as_rclpy_does(
+def test_fields_that_the_mode_of_a_command_uses_are_decoded_as_by_rclpy(
     n: int, m: int, k: int, frame: str, source: str, tick: int, mode: int
 ) -> None:
     random = np.random.default_rng(n + 7 * m + 31 * k)
@@ -169,7 +169,7 @@ def test_a_message_is_encoded_as_a_publisher_sends_it(kind: type, sent: Callable
 
 
 @pytest.mark.parametrize("kind", TICK_MESSAGES)
-def test_what_is_encoded_is_read_again_wherever_its_parts_begin(kind: type) -> None:
+def test_encoded_messages_are_decoded_with_any_alignment(kind: type) -> None:
     random, encode = np.random.default_rng(6), encoder(kind)
     for _ in range(50):  # texts and sequences of any length bring what follows to any misalignment
         message = kind()
@@ -182,7 +182,7 @@ def test_a_message_with_other_fields_cannot_be_encoded() -> None:
         encoder(UInt8MultiArray)
 
 
-def test_a_bundle_is_the_message_that_it_says_and_comes_apart_again() -> None:
+def test_bundle_is_a_valid_message_and_is_split_again() -> None:
     samples = [("/tau/wall/state", b"12345"), ("/é", b""), ("/a", bytes(range(64)))]
     data = encode_bundle(samples)
     message = deserialize_message(data, TickBundle)

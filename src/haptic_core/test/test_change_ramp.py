@@ -102,7 +102,7 @@ def test_without_a_command_or_a_time_changes_act_at_once(mode: int, time: float)
     assert acting(command) == 7.0
 
 
-def test_a_cancelled_ramp_lets_the_command_through() -> None:
+def test_cancelled_ramp_passes_the_command() -> None:
     ramp, command = ChangeRamp(WRENCH, period=T, change_time=TIME), pushed(WRENCH, 2.0)
     ramp.start(command)
     ramp.cancel()

@@ -185,7 +185,7 @@ def test_reset_forgets_commands_and_answers():
     assert c.effort(NO_JACOBIAN).tolist() == [0.0, 0.0]
 
 
-def test_resume_forgets_commands_but_not_who_has_answered_the_open_tick():
+def test_resume_discards_commands_but_not_the_answers_of_the_open_tick():
     c = collector("a", "b", tick=30)
     c.offer(effort("a", 30, 1.0, 2.0))
     c.resume()
@@ -304,7 +304,7 @@ def test_a_motion_to_no_rotation_is_refused_where_it_is_asked_for():
         {"parameters": {"inputs": ["wall", 1]}},
     ],
 )
-def test_a_source_that_says_nonsense_of_its_state_is_refused(detail):
+def test_invalid_state_of_a_source_is_refused(detail):
     with pytest.raises(InputError) as caught:
         state_of(make_event("a", "state", detail))
     assert caught.value.kind == "malformed"

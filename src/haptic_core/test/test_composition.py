@@ -41,7 +41,7 @@ def test_a_node_is_found_by_its_installed_executable() -> None:
         ("haptic_devices/state_publisher", "haptic_devices/state_publisher cannot share a process"),
     ],
 )  # fmt: skip
-def test_what_is_no_installed_node_is_refused(executable: str, message: str) -> None:
+def test_executable_that_is_not_installed_is_refused(executable: str, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         node_class(executable)
 

@@ -104,7 +104,7 @@ def test_messages_come_in_order_to_all_listeners_and_later() -> None:
     assert topics.deliver() and not topics.deliver() and came[-1] == ("one", 2)
 
 
-def test_what_no_tick_needs_waits_in_realtime_until_the_nodes_are_quiet_and_there_comes_one_thing_a_tick() -> None:
+def test_calls_for_idle_time_run_one_a_tick_when_the_nodes_are_idle_in_realtime() -> None:
     topics, done = LocalTopics((), newest=True), []
     topics.listen("/a", "one", lambda m: done.append(m.tick))
     for name in ("first", "second"):
@@ -127,7 +127,7 @@ def test_a_few_are_delivered_in_a_row(newest: bool) -> None:
     assert topics.deliver() and came == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
-def test_in_realtime_what_is_late_gives_way_to_what_follows_from_the_same_publisher(monkeypatch) -> None:
+def test_late_message_is_replaced_by_the_next_of_its_publisher_in_realtime(monkeypatch) -> None:
     monkeypatch.setattr(local_topics, "_IN_A_ROW", 1)
     topics, came = LocalTopics((), newest=True), []
     a, other = Publisher("/a"), Publisher("/a")
@@ -161,7 +161,7 @@ def test_other_processes_wait_until_the_nodes_are_quiet_but_not_for_ever(monkeyp
     assert order[-1] == "far 9"
 
 
-def test_who_takes_a_topic_outside_is_asked_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_external_subscribers_are_counted_periodically(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_topics, "_LOOK_EVERY", 3)
     topics, a = LocalTopics(()), Publisher("/a")
     topics.publish(a, WallState(tick=0))
@@ -177,7 +177,7 @@ def test_who_takes_a_topic_outside_is_asked_now_and_then(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("newest", [False, True])
-def test_who_makes_pictures_gets_the_newest_message_now_and_then(monkeypatch: pytest.MonkeyPatch, newest: bool) -> None:
+def test_picture_makers_get_the_newest_message_periodically(monkeypatch: pytest.MonkeyPatch, newest: bool) -> None:
     now = [10.0]
     monkeypatch.setattr(local_topics, "time", SimpleNamespace(monotonic=lambda: now[0]))
     topics, a, near = LocalTopics((), newest=newest), Publisher("/a", far=1), list[int]()
@@ -250,7 +250,7 @@ def test_the_executor_serves_the_middleware_too(monkeypatch: pytest.MonkeyPatch)
     assert waits[2:] == [0.5] and executor.context == "its own"
 
 
-def test_what_the_recorder_takes_leaves_in_one_bundle_when_the_nodes_are_quiet() -> None:
+def test_recorded_messages_leave_in_one_bundle_when_the_nodes_are_idle() -> None:
     topics, order = LocalTopics(()), []
     a, b, bundle = Publisher("/a"), Publisher("/b"), Publisher("/tau/tick_bundle", far=1)
     topics.bundle = bundle  # type: ignore[assignment]

@@ -161,7 +161,7 @@ def test_every_name_is_one_marker() -> None:
     assert {ns.split("/")[0] for ns, _ in keys} == {"constraints", "wall"}
 
 
-def test_what_was_drawn_before_is_replaced_and_what_is_not_drawn_stays(canvas: MarkerCanvas) -> None:
+def test_redrawn_marker_is_replaced_and_others_stay(canvas: MarkerCanvas) -> None:
     canvas.sphere("ball", PLACE, 0.05, GREY)
     canvas.sphere("other", PLACE, 0.05, GREY)
     canvas.sphere("ball", PLACE + 0.01, 0.02, BLUE)
@@ -228,7 +228,7 @@ def test_trails_of_two_names_are_apart(canvas: MarkerCanvas) -> None:
     np.testing.assert_allclose(points_of(other), [[0, 0.01 * k, 0] for k in range(5)])
 
 
-def test_what_is_drawn_later_does_not_change_what_was_given(canvas: MarkerCanvas) -> None:
+def test_markers_do_not_share_memory_with_the_arguments(canvas: MarkerCanvas) -> None:
     """Arguments are copied: the caller may refill its arrays."""
     place = PLACE.copy()
     canvas.trail("way", place, 0.001, BLUE)

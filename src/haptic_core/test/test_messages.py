@@ -207,7 +207,7 @@ def test_numbers_that_no_device_has_are_refused(values: tuple[float, float]) -> 
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.98, 1.02, 1e9])
-def test_what_is_no_rotation_is_refused(factor: float) -> None:
+def test_quaternion_that_is_no_rotation_is_refused(factor: float) -> None:
     state = device_state()
     q = state.tool_pose.orientation
     q.x, q.y, q.z, q.w = 0.0, 0.6 * factor, 0.0, 0.8 * factor

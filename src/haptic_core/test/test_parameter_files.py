@@ -56,7 +56,7 @@ def test_the_full_name_goes_before_patterns_in_any_order_and_integers_become_dou
     assert values_for(file, "/a/c", SPECS) == {"mass": 2.0}  # which lacks `other`
 
 
-def test_what_ros_declares_itself_is_ignored(file: Path) -> None:
+def test_parameters_that_ros_declares_itself_are_ignored(file: Path) -> None:
     own = "use_sim_time: true, start_type_description_service: true, params_file: old.yaml"
     qos = "qos_overrides: {/parameter_events: {publisher: {depth: 1000}}}"
     file.write_text(f"/a/b: {{ros__parameters: {{{own}, {qos}, mass: 2.0}}}}")

@@ -32,7 +32,9 @@ def test_cores_are_asked_to_stay_awake_while_the_loop_runs(tmp_path: Path, monke
     assert request not in {path.resolve() for path in Path("/proc/self/fd").iterdir() if path.exists()}
 
 
-def test_who_may_not_ask_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_without_the_right_to_request_latency_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(process, "LATENCY_REQUEST", tmp_path / "none")
     with process.awake_cores() as asked:
         assert not asked
@@ -49,7 +51,7 @@ def test_the_environment_chooses_the_priority(text: str | None, asked: int | Non
     assert set(taken) == ({(os.SCHED_FIFO, asked)} if asked else set())
 
 
-def test_memory_is_locked_or_it_is_said() -> None:
+def test_memory_is_locked_or_the_failure_is_reported() -> None:
     """In a process of its own: what is locked stays so."""
     program = (
         "from pathlib import Path; from haptic_core import process; said = process.prepare_realtime();"
@@ -74,35 +76,35 @@ def test_with_a_limit_nothing_is_locked(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 class Second:
-    """A core of which a thread takes the given time, and rests when it wants to."""
+    """A core of which a thread takes the given time, and pauses on request."""
 
     def __init__(self) -> None:
-        self.now, self.used, self.rests = 0.0, 0.0, list[float]()
+        self.now, self.used, self.pauses = 0.0, 0.0, list[float]()
 
     def tick(self, wall: float, busy: float) -> None:
         self.now, self.used = self.now + wall, self.used + busy
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
-        self.rests.append(seconds)
+        self.pauses.append(seconds)
 
 
-@pytest.mark.parametrize(("busy", "rests"), [(0.5e-3, False), (0.91e-3, False), (0.96e-3, True), (1e-3, True)])
-def test_a_loop_that_would_have_its_core_to_itself_leaves_the_kernel_s_share(busy: float, rests: bool) -> None:
-    """Linux holds up a thread for the rest of a second of which it had 95 %; the loop's own rests are much shorter."""
+@pytest.mark.parametrize(("busy", "pauses"), [(0.5e-3, False), (0.91e-3, False), (0.96e-3, True), (1e-3, True)])
+def test_realtime_loop_leaves_the_kernel_its_fraction_of_the_core(busy: float, pauses: bool) -> None:
+    """Linux holds up a thread for the rest of a second of which it had 95 %; the loop's own pauses are much shorter."""
     second = Second()
-    share = process.RealtimeShare(lambda: second.now, lambda: second.used, second.sleep)
+    throttle = process.RealtimeThrottle(lambda: second.now, lambda: second.used, second.sleep)
     for _ in range(3200):
         second.tick(1e-3, busy)
-        share.keep()
-    assert bool(second.rests) == rests
+        throttle.throttle()
+    assert bool(second.pauses) == pauses
     assert second.used / second.now <= 0.92 + 1e-12
-    assert all(0.0 < rest < 5e-3 for rest in second.rests)
-    if rests:  # no longer than is needed
+    assert all(0.0 < pause < 5e-3 for pause in second.pauses)
+    if pauses:  # no longer than is needed
         assert second.used / second.now > 0.92 - 1e-9
 
 
-def test_who_sends_again_keeps_its_ordinary_priority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dds_sender_threads_keep_their_ordinary_priority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And a thread that ends meanwhile is no obstacle; one that may not be raised is reported."""
     for number, name in {10: "device_node", 11: "dds.shm.7410", 12: "dds.asyn.0.0"}.items():
         (tmp_path / f"{number}").mkdir()
@@ -122,7 +124,7 @@ def test_who_sends_again_keeps_its_ordinary_priority(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("text", ["-1", "100", "high"])
-def test_what_is_no_priority_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_priority_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HAPTICS_PRIORITY", text)
     with pytest.raises(HapticError, match=rf"HAPTICS_PRIORITY: expected 0 to 99, got '{text}'"):
         process.raise_priority()
@@ -153,7 +155,9 @@ process.main(lambda: Talking("talking"))
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "shared", "addresses"), [("lockstep", True, None), ("realtime", False, "0100007F")])
-def test_who_shares_no_memory_is_heard_by_who_does(mode: str, shared: bool, addresses: str | None, context) -> None:
+def test_process_without_shared_memory_reaches_one_with_it(
+    mode: str, shared: bool, addresses: str | None, context
+) -> None:
     """The reader has the discovery range LOCALHOST and the transports of it; realtime listens on loopback alone."""
     environment = {**os.environ, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     environment[PROFILES_VARIABLE] = str(FAST_DDS_PROFILES)

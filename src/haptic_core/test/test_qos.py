@@ -35,7 +35,7 @@ def test_a_deadline_of_some_periods_is_offered_in_realtime_only(period: float) -
         assert qos.deadline == no_deadline
 
 
-def test_the_status_reaches_who_asks_for_signs_of_life_and_who_does_not() -> None:
+def test_status_reaches_subscribers_with_and_without_liveliness() -> None:
     assert status_qos().liveliness_lease_duration == STATUS_LEASE
     for reader in (status_qos(), latched_qos(), display_qos()):
         assert qos_check_compatible(status_qos(), reader)[0] != QoSCompatibility.ERROR

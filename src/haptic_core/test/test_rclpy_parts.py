@@ -14,7 +14,7 @@ from haptic_core.rclpy_parts import RCLError
 SOURCES = Path(haptic_core.rclpy_parts.__file__).resolve().parents[2]
 
 
-def test_what_rcl_refuses_is_an_rcl_error() -> None:
+def test_refusal_by_rcl_is_an_rcl_error() -> None:
     with pytest.raises(RCLError):
         rclpy.init(args=["--ros-args", "-r", "no remapping"], context=Context())
 

@@ -106,7 +106,7 @@ def wall(tick: int, **fields: Any) -> bytes:
     return encoder(WallState)(WallState(tick=tick, **fields))  # every time the same bytes: they name tests
 
 
-def test_what_is_no_device_state_does_not_take_the_place_of_one_that_waits(make, waiting_type):
+def test_malformed_device_state_does_not_replace_a_waiting_one(make, waiting_type):
     bench = make(waiting_type, inputs=["wall"])
     assert bench.start().node.active
     node, receive = bench.node, bench.node._receiver("wall", WallState)

@@ -317,7 +317,7 @@ def test_a_recorded_node_waits_until_its_balance_is_recorded_too(make: Any, cont
         recorder.destroy_node()
 
 
-def test_a_motion_node_is_told_less_than_the_user_pushes(make: Any, damper_type: Any) -> None:
+def test_motion_node_gets_the_user_s_force_minus_the_damper_s(make: Any, damper_type: Any) -> None:
     class Led(damper_type):  # type: ignore[misc]
         command_mode = "MOTION"
 

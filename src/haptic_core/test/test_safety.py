@@ -49,7 +49,7 @@ def test_the_bits_are_those_of_the_message() -> None:
 # ---- efforts --------------------------------------------------------------------------------------
 
 
-def test_what_no_limit_touches_passes_as_the_same_array() -> None:
+def test_command_within_all_limits_is_returned_as_the_same_array() -> None:
     safe = layer(effort=(3.0, 2.0), effort_rate=(6000.0, 4000.0))
     for command in ([3.0, 2.0], [-3.0, -2.0], [0.1, 1e-300]):  # the limits themselves are allowed
         given = np.array(command)

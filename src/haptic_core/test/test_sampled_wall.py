@@ -47,7 +47,7 @@ def test_without_physical_damping_no_wall_is_passive() -> None:
     assert observed_limit(1.5, b, T) == 0.0
 
 
-def test_between_the_samples_the_mass_moves_as_its_differential_equation_says() -> None:
+def test_mass_follows_its_differential_equation_between_the_samples() -> None:
     wall = Wall(1.0, 0.0, 2.0, 0.01)
     A = np.zeros((3, 3))
     A[0, 1], A[1, 1], A[1, 2] = 1.0, -2.0 / MASS, 1.0 / MASS

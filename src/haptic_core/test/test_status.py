@@ -78,7 +78,7 @@ def test_diagnostics_with_an_unknown_level_are_ignored(status: ExperimentStatus)
     assert (status.summary().level, status.summary().message) == (OK, "ok")
 
 
-def test_a_node_that_does_not_report_any_more_is_told_and_comes_back(status: ExperimentStatus) -> None:
+def test_silent_node_is_reported_and_recovers(status: ExperimentStatus) -> None:
     def next_one() -> DiagnosticStatus:
         status.take(report("tau/device"))
         status.take(report("tau/friction"))
@@ -125,7 +125,7 @@ def test_a_node_warns_of_what_came_since_its_last_report(mode: str, tolerated: i
 
 
 @pytest.mark.parametrize("device", ["device", "controller"])
-def test_the_device_or_who_watches_it_sums_up_what_the_nodes_report(context: Context, device: str) -> None:
+def test_device_or_its_monitor_sums_up_the_states_of_the_nodes(context: Context, device: str) -> None:
     """Under ros2_control the device's node is a controller, and another process sums up."""
     namespace = f"/status_{device}"
     node = Node("device", context=context, namespace=namespace)
@@ -164,7 +164,7 @@ def test_the_device_or_who_watches_it_sums_up_what_the_nodes_report(context: Con
     node.destroy_node()
 
 
-def test_a_node_that_waits_warns_and_says_for_what() -> None:
+def test_waiting_node_warns_and_names_the_reason() -> None:
     node = Reporter("lockstep")
     node.waiting_for = "source wall"
     assert node.health(0, 0) == (WARN, "waiting for source wall")

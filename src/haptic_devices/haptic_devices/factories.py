@@ -6,13 +6,12 @@ Each factory imports its device, so that a process does not load the libraries o
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from haptic_core.entry_points import load_entry_point
-from haptic_core.errors import EntryError, HapticError, ParameterError
-from haptic_devices.device import Device, DeviceError, DeviceParameters, load_parameters
+from haptic_core.errors import EntryError, ParameterError
+from haptic_devices.device import Device, DeviceParameters, load_parameters
+from haptic_files.plugins import installed_plugins, load_plugin
 
 if TYPE_CHECKING:
     from haptic_devices.cobotic import CoboticHandController
@@ -44,21 +43,10 @@ def find_device(name: str) -> Callable[[dict[str, Any]], Device]:
     Raises:
         ParameterError: there is no such device, with the known names; or its module cannot be loaded.
     """
-    installed = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    installed = installed_plugins(ENTRY_POINTS)
     if name not in installed:
-        raise ParameterError(f"parameter device: expected one of {', '.join(sorted(installed))}, got {name!r}")
-    try:
-        return load_device(installed[name])
-    except DeviceError as error:
-        raise ParameterError(f"parameter device: {name}: {error}") from error
-
-
-def load_device(point: EntryPoint) -> Callable[[dict[str, Any]], Device]:
-    """Loads the factory of a device from its entry point; raises DeviceError with the reason if that fails."""
-    try:
-        return load_entry_point(point)  # type: ignore[no-any-return]
-    except HapticError as error:
-        raise DeviceError(str(error)) from error
+        raise ParameterError(f"parameter device: expected one of {', '.join(installed)}, got {name!r}")
+    return load_plugin(installed[name], ParameterError, f"parameter device: {name}")  # type: ignore[no-any-return]
 
 
 def _plan(parameters: dict[str, Any]) -> MotionPlan:

@@ -132,7 +132,7 @@ def test_hand_and_end_effector_move_with_the_drive():
     assert rows["true_tool_wrench"][2:, 0] == pytest.approx(20.0 - 1.2 * expected, rel=1e-9)
 
 
-def test_the_end_effector_s_weight_is_borne_by_the_friction_and_falls_without_it():
+def test_friction_holds_the_weight_of_the_end_effector_which_falls_without_it():
     assert (run(unpowered(None), [None] * 100)["true_position"] == 0.0).all()
     rows = run(unpowered(None, **NO_FRICTION, end_effector_center_z=0.0), [None] * 100)
     mass = DEFAULT.end_effector_mass

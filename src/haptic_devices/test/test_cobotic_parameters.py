@@ -144,7 +144,7 @@ def test_a_spatial_motion_is_refused_by_the_planar_devices(device, motion):
     assert str(error.value) == f"parameter motion: expected one of {expected}, got {motion!r}"
 
 
-def test_what_the_motion_is_does_not_matter_where_nobody_holds_the_tool():
+def test_motion_has_no_effect_on_a_released_tool():
     for motion in ("letters", "steering"):
         assert cobotic(motion=motion, held=False).hand is None
         assert factories.joystick(check_all(SPECS, {"motion": motion, "held": False})).hand is None
@@ -172,7 +172,7 @@ def test_a_number_out_of_its_bounds_is_refused_by_field_and_value(model, field, 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "heavy", None, [1.0]])
 @pytest.mark.parametrize(("model", "field"), NUMBERS[:1] + NUMBERS[-1:])
-def test_what_is_not_a_finite_number_is_refused_by_field(tmp_path, model, field, value):
+def test_error_names_the_field_that_is_not_a_finite_number(tmp_path, model, field, value):
     file = tmp_path / "numbers.yaml"
     file.write_text(yaml.safe_dump({**yaml.safe_load(MODELS[model][0].read_text()), field: value}))
     with pytest.raises(ParameterError, match=rf"numbers\.yaml: line \d+: {field}: input should be a .*number"):

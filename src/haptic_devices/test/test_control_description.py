@@ -118,7 +118,7 @@ def test_mock_hardware_starts_at_rest_where_the_device_is(name: str) -> None:
 
 
 @each_device
-def test_the_controller_is_told_what_the_device_is(name: str) -> None:
+def test_controller_gets_the_description_of_the_device(name: str) -> None:
     device = make(name)
     document = yaml.safe_load((FILES / f"{name}_controllers.yaml").read_text())
     manager = document[f"/{name}/controller_manager"]["ros__parameters"]
@@ -165,12 +165,12 @@ def realtime(**given: Any) -> dict[str, Any]:
         ({"colour": 1}, "parameter colour: unknown"),
     ],
 )
-def test_what_a_controller_manager_cannot_do_is_refused(given: dict[str, Any], error: str) -> None:
+def test_options_that_a_controller_manager_cannot_use_are_refused(given: dict[str, Any], error: str) -> None:
     with pytest.raises(ParameterError, match=error):
         realtime(**given)
 
 
-def test_the_urdf_says_what_was_given_about_the_device_as_texts_that_give_it_back() -> None:
+def test_urdf_contains_the_parameters_of_the_device_as_texts_that_can_be_read_back() -> None:
     given = {"device": "joystick", "seed": 3, "held": False, "letters": "12", "strokes": [1, 2], "sources": ["a"],
              "device_parameters": ["length=0.2", ""], "device_file": "", "recorded": True, "duration": 2.0}  # fmt: skip
     parameters = realtime(**given)
@@ -180,7 +180,7 @@ def test_the_urdf_says_what_was_given_about_the_device_as_texts_that_give_it_bac
     assert {name: again[name] for name in texts} == {name: parameters[name] for name in texts}
 
 
-def test_the_detail_is_what_the_device_node_says() -> None:
+def test_detail_agrees_with_that_of_the_device_node() -> None:
     device = make("joystick", held="true", motion="letters")
     entries = [text.partition("=") for text in control_description.description_detail(device, {"seed": 3})]
     event = TickEvent(values=[KeyValue(key=path, value=value) for path, _, value in entries])

@@ -216,7 +216,7 @@ def test_an_emergency_stop_outlives_deactivation_and_a_new_configuration(push):
 
 
 @pytest.mark.slow
-def test_what_limits_is_said_by_state_event_and_diagnostics(push):
+def test_active_limits_are_in_state_event_and_diagnostics(push):
     node, source, run = push(0.004, -5.0, device_parameters=["effort_limit=0.005", "effort_rate_limit=1"])
     run()
     bits = np.array([state.limited for state in source.states])
@@ -233,7 +233,7 @@ def test_what_limits_is_said_by_state_event_and_diagnostics(push):
     assert (values["limited: effort"], values["limited: effort rate"]) == (299, 4)
 
 
-def test_without_a_limit_that_acts_nothing_is_said(push):
+def test_no_limit_is_reported_if_none_acts(push):
     node, source, run = push(0.01, 0.0)
     run()
     assert not any(state.limited for state in source.states)
@@ -242,7 +242,7 @@ def test_without_a_limit_that_acts_nothing_is_said(push):
 
 
 @pytest.mark.realtime
-def test_a_realtime_device_whose_process_stood_still_stops_and_writes_its_last_ticks(push, monkeypatch, tmp_path):
+def test_realtime_device_stops_and_writes_its_last_ticks_after_its_process_was_suspended(push, monkeypatch, tmp_path):
     monkeypatch.setattr("haptic_devices.node.device_node.prepare_realtime", list)  # this process is pytest
     monkeypatch.setenv("HAPTICS_RUN_DIRECTORY", str(tmp_path))
     # a slow machine that does other work lets a source be silent for half a second, not for two

@@ -107,7 +107,7 @@ STATES = np.random.default_rng(0).uniform(-1, 1, (12, 6)) * [0.5, 0.5, 5.0, 5.0,
 
 
 @pytest.mark.parametrize("state", STATES, ids=range(len(STATES)))
-def test_the_links_move_as_the_lagrangian_of_the_single_bodies_says(state):
+def test_links_follow_the_lagrangian_of_the_single_bodies(state):
     q, qd, tau, period = HOME + state[:2], state[2:4], state[4:], 1e-6
     device = five_bar(period, **FREE, **NO_SERVO)
     start(device, q, qd, tau / DEFAULT.gear_stiffness)
@@ -164,7 +164,7 @@ def test_the_hand_s_force_acts_at_the_tool():
 
 
 @pytest.mark.parametrize("state", STATES[:6], ids=range(6))
-def test_the_feedforward_is_the_torque_that_the_wanted_acceleration_needs_up_to_the_sensor(state):
+def test_feedforward_is_the_torque_for_the_commanded_acceleration_up_to_the_sensor(state):
     q, qd, qdd = HOME + state[:2], state[2:4], state[4:]
     device, h = five_bar(1e-3, friction_coulomb=0.0), 1e-4
 

@@ -43,7 +43,7 @@ def start(library: Path, *entries: str, held_axis: str = "") -> Any:
     return device
 
 
-def test_a_constant_force_moves_the_emulated_mass_as_newton_says(library: Path, sdk: Any) -> None:
+def test_constant_force_accelerates_the_emulated_mass_by_newtons_law(library: Path, sdk: Any) -> None:
     device = start(library)
     reading = run(TickLoop(device, ["a"]), 100, (1.0, 0.5, -2.0))
     # semi-implicit Euler of a constant force: v = n T F/m exactly, x = n (n + 1)/2 T^2 F/m; only rounding remains

@@ -67,7 +67,7 @@ def advance(device: Any, ticks: int) -> None:
 # ---- the target's motion --------------------------------------------------------------------------
 
 
-def test_the_target_follows_a_handle_that_stays_as_the_equation_says():
+def test_target_follows_a_fixed_handle_by_its_equation():
     row = planar_row(x=0.01, y=-0.02, vx=0.1, vy=-0.05)
     tool = pose_of([*row[:2], 0.1])
     handle = Handle(row, pose_of((0.01, -0.02, 0.0)), tool, (500.0, 0.0))
@@ -277,7 +277,7 @@ def test_a_device_that_starts_anew_follows_the_plan_again(name):
     assert seen == plain
 
 
-def test_a_handle_that_nobody_holds_does_nothing():
+def test_released_handle_has_no_effect():
     devices = [make("joystick") for _ in range(2)]
     devices[1].move_handle(pose_of((0.05, 0.05, 0.0)))
     devices[1].hold_handle(False)
@@ -287,7 +287,7 @@ def test_a_handle_that_nobody_holds_does_nothing():
 
 
 @pytest.mark.parametrize("name", DEVICES)
-def test_where_there_is_no_hand_there_is_none_to_lead(name):
+def test_released_tool_has_no_handle_to_lead(name):
     device = make(name, held=False)
     assert device.description()["handle_axes"] == 0
     with pytest.raises(DeviceError, match="the tool is released"):

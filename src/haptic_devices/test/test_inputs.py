@@ -266,7 +266,7 @@ def until(context: Context, device: FakeDevice, node: InputNode) -> Iterator[Cal
     executor.shutdown()
 
 
-def test_the_node_asks_for_the_handle_and_moves_it_from_the_hand_s_target(
+def test_node_requests_the_handle_and_moves_it_from_the_hand_s_target(
     device: FakeDevice, node: InputNode, pad: Pad, until: Callable[[Callable[[], Any]], None]
 ) -> None:
     device.say("state", state="active")

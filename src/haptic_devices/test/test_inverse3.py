@@ -239,7 +239,7 @@ def test_a_service_without_a_device_is_refused(service: InverseService) -> None:
         make(inverse3.DRIVER, f"address={service.address}").configure(PERIOD)
 
 
-def test_calibration_is_not_demanded_where_the_parameter_says_so(devices: Any, service: InverseService) -> None:
+def test_calibration_is_optional_by_parameter(devices: Any, service: InverseService) -> None:
     service.status["calibrated"] = False
     assert devices("require_calibration=false").read() is not None
 
@@ -331,7 +331,7 @@ def test_the_search_names_the_device_and_sends_nothing(service: InverseService) 
     assert (found.connected, found.detail) == (False, "Inverse Service: runs, but no Inverse3 is connected")
 
 
-def test_the_search_says_that_the_service_does_not_run() -> None:
+def test_search_reports_that_the_service_does_not_run() -> None:
     with InverseService().running() as ended:
         address = ended.address
     found = inverse3.search(make(inverse3.DRIVER, f"address={address}").parameters)

@@ -103,7 +103,7 @@ def test_the_free_stick_keeps_energy_and_momentum_to_the_order_of_the_integrator
     assert errors[-1].max() < 1e-3
 
 
-def test_coulomb_friction_stops_a_coasting_joint_exactly_where_the_closed_form_says():
+def test_coulomb_friction_stops_a_coasting_joint_at_the_position_of_the_closed_form():
     speed, period, coulomb = 0.5, 1e-3, 0.02
     device = joystick(period, qd=(0.0, speed), friction_coulomb=coulomb, friction_viscous=0.0)
     deceleration = coulomb / (DEFAULT.inertia_inner + DEFAULT.inertia_stick)

@@ -190,7 +190,7 @@ def test_nothing_moves_after_an_emergency_stop_while_forged_commands_go_on():
     assert not np.any(device.written[written:])
 
 
-def test_resume_lets_commands_act_again_and_counts_silence_anew():
+def test_commands_act_again_after_resume_and_silence_is_counted_anew():
     device = FakeDevice()
     loop = TickLoop(device, ["a"], watchdog_periods=3)
     advance(loop, 5)
@@ -368,7 +368,7 @@ def test_a_script_takes_motions_of_several_sources_beside_forces_and_ignores_the
 
 
 @pytest.mark.parametrize(("call", "what"), [("write", "efforts"), ("follow", "motion")])
-def test_a_device_without_the_call_that_its_kind_needs_says_so(call, what):
+def test_device_without_the_method_of_its_kind_is_refused(call, what):
     with pytest.raises(NotImplementedError, match=f"^FakeDevice takes no {what}$"):
         getattr(Device, call)(FakeDevice(), None)
 
@@ -405,7 +405,7 @@ def test_a_clock_whose_answers_come_in_time_is_even():
     assert (unanswered, skipped) == (0, 0)
 
 
-def test_where_answers_are_made_elsewhere_the_clock_does_not_wait_for_them():
+def test_clock_does_not_wait_for_answers_of_other_processes():
     opened, unanswered, skipped = ticks_on_a_clock(1.2, shared=False)
     np.testing.assert_array_equal(opened, np.arange(len(opened)))
     assert (unanswered, skipped) == (len(opened) - 1, 0)

@@ -36,7 +36,8 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     info = tmp_path / "lab_motions-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lab-motions\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[haptic_motions]\nshove = lab_motions:shove\nlift = lab_motions:lift\n")
+    points = "shove = lab_motions:shove\nlift = lab_motions:lift\nthrow = lab_throws:throw\n"
+    (info / "entry_points.txt").write_text(f"[haptic_motions]\n{points}")
     monkeypatch.syspath_prepend(str(tmp_path))
 
 
@@ -57,8 +58,15 @@ def test_a_motion_of_an_installed_package_is_found(device: str, motion: str, row
 def test_a_motion_that_does_not_fit_the_device_is_refused() -> None:
     with pytest.raises(ParameterError, match="expected a MotionPlan for device joystick, got a SpatialPlan"):
         made("joystick", "lift")
-    with pytest.raises(ParameterError, match="letters, strokes, peg, lift, shove for device joystick, got 'push'"):
+    with pytest.raises(ParameterError, match="peg, lift, shove, throw for device joystick, got 'push'"):
         made("joystick", "push")
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_motion_whose_module_cannot_be_imported_is_refused() -> None:
+    reason = "lab_throws:throw cannot be loaded: ModuleNotFoundError: No module named 'lab_throws'"
+    with pytest.raises(ParameterError, match=f"^parameter motion: throw: {reason}$"):
+        made("joystick", "throw")
 
 
 @pytest.mark.parametrize(

@@ -204,7 +204,7 @@ def test_a_number_out_of_its_bounds_is_refused_by_file_line_and_field(tmp_path, 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "heavy", None, [1.0]])
 @pytest.mark.parametrize("model", MODELS)
-def test_what_is_not_a_finite_number_is_refused_by_field(tmp_path, model, value):
+def test_error_names_the_field_that_is_not_a_finite_number(tmp_path, model, value):
     field = next(iter(model.model_fields))
     with pytest.raises(ParameterError, match=rf"numbers\.yaml: line \d+: {field}: input should be a .*number"):
         load_parameters(model, write(tmp_path, model, **{field: value}))
@@ -272,13 +272,13 @@ def test_a_number_may_be_written_in_any_usual_way(text):
     assert numbers.friction_displacement == 1e-3
 
 
-def test_entries_replace_what_a_given_file_says(tmp_path):
+def test_entries_replace_values_of_the_file(tmp_path):
     file = write(tmp_path, JoystickParameters, length=0.2, range=0.7)
     device = joystick(device_file=str(file), device_parameters=["length=0.1"])
     assert (device.parameters.length, device.parameters.range) == (0.1, 0.7)
 
 
-def test_an_empty_entry_says_nothing():
+def test_empty_entry_is_ignored():
     assert five_bar(device_parameters=["", " "]).parameters == five_bar(device_parameters=[]).parameters
 
 

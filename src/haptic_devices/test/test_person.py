@@ -176,7 +176,7 @@ def test_a_pause_is_no_silence_of_the_sources(run):
     assert node.exit_code == 0 and len(person.states) == 200
 
 
-def test_what_cannot_be_done_is_refused_with_a_reason(run):
+def test_impossible_calls_are_refused_with_a_reason(run):
     said = []
 
     async def act(person):

@@ -141,7 +141,7 @@ def closed_path(count: int) -> tuple[list[np.ndarray], np.ndarray]:
 
 
 @pytest.mark.parametrize("changes", [{"damping": 0.0, "rotational_damping": 0.0}, {}])
-def test_a_hand_that_wants_to_be_still_gives_no_energy_along_a_closed_path(changes):
+def test_hand_with_a_fixed_target_gives_no_energy_along_a_closed_path(changes):
     poses, twists = closed_path(2000)
     holder, target = hand(**STILL, **changes), row(turn=(0.1, -0.2, 0.3))
     power = np.array([wrench(holder, target, p, v) @ v for p, v in zip(poses, twists, strict=True)])

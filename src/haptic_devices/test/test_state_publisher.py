@@ -90,7 +90,7 @@ def test_it_becomes_the_publisher_once_the_device_has_described_itself(context: 
 
 
 @pytest.mark.slow
-def test_without_robot_state_publisher_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_error_without_robot_state_publisher_names_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     process = start(None)
     _, said = process.communicate(timeout=limit(60.0))

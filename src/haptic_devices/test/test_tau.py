@@ -51,7 +51,7 @@ def weight(device: Tau) -> np.ndarray:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("substeps", "closeness"), [(1, 1e-9), (4, 1e-3)])
-def test_nobody_holding_it_moves_as_the_library_s_mechanism_does(substeps: int, closeness: float) -> None:
+def test_released_device_moves_as_the_library_s_mechanism(substeps: int, closeness: float) -> None:
     """Random efforts about the weight's: in the same steps to rounding, in finer ones to the steps' error."""
     device, random = alone(), np.random.default_rng(0)
     assert device._substeps == 1
@@ -351,7 +351,7 @@ def test_every_number_of_the_hand_acts(reference: list[bytes], entry: str) -> No
 
 
 @pytest.mark.parametrize("values", [{"seed": 1}, {"motion": "corner"}, {"held": False}])
-def test_what_the_node_says_about_the_hand_acts(reference: list[bytes], values: dict[str, Any]) -> None:
+def test_every_hand_parameter_of_the_node_changes_the_motion(reference: list[bytes], values: dict[str, Any]) -> None:
     assert differs(play(make(**values)), reference)
 
 
@@ -395,7 +395,7 @@ SUBJECT = "parameters device_file, device_parameters: "
         ({"hand_parameters": ["mass=-1"]}, "parameter hand_parameters: entry 'mass=-1': "),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_one_line(values: dict[str, Any], message: str) -> None:
+def test_unusable_parameters_are_refused_in_one_line(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match="^" + message) as caught:
         make(**values)
     assert "\n" not in str(caught.value)

@@ -140,8 +140,7 @@ def _mechanism(p: Parameters) -> None:
 
 
 def _wall(p: Parameters) -> None:
-    from tau_wall_control.walls.factory import make_controller, make_device
-    from tau_wall_control.walls.renderer import planes_of
+    from tau_wall_control.walls.factory import make_controller, make_device, planes_of
 
     planes_of(p)
     device = make_device(p)

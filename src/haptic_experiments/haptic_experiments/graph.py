@@ -25,12 +25,12 @@ import numpy as np
 from haptic_bags.ticks import Ticks
 from haptic_core.errors import HapticError
 from haptic_core.parameters import check_all
-from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.device import Device, DeviceError
 from haptic_devices.drivers.driver import Driver
 from haptic_devices.factories import find_device
 from haptic_devices.loop import OK, TickLoop
 from haptic_experiments.graph_steps import Step, find_step
+from haptic_files.entries import node_and_kind
 from haptic_launch.experiment_graph import CLOCK, SCRIPTED, Edge, evaluation_order, graph_of
 from haptic_launch.experiments import load_experiment
 from haptic_launch.file_parameters import declared_parameters, nodes_of_run

@@ -9,15 +9,14 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
 
 from haptic_core import commands
-from haptic_core.entry_points import load_entry_point
 from haptic_core.errors import HapticError
 from haptic_core.messages import set_pose, set_twist, set_vector, set_wrench
+from haptic_files.plugins import installed_plugins, load_plugin
 from haptic_msgs.msg import DeviceCommand
 
 Inputs = Mapping[str, Mapping[str, Any]]
@@ -83,7 +82,8 @@ class FrictionStep(Step):
     """`friction_node`."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        from haptic_friction.renderer import FrictionRenderer, command_mode
+        from haptic_friction.renderer import FrictionRenderer
+        from haptic_friction.settings import command_mode
 
         super().__init__(values)
         self.renderer = FrictionRenderer.from_parameters(values)
@@ -313,23 +313,20 @@ def find_step(executable: str) -> Callable[[Mapping[str, Any]], Step]:
         executable: "package/executable"; its entry point has the name "package.executable".
 
     Raises:
-        HapticError: no installed package registers a step of the executable, or it cannot be loaded.
+        HapticError: no installed package registers a step of the executable, or the step cannot be loaded.
     """
-    points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    installed = installed_plugins(ENTRY_POINTS)
     name = executable.replace("/", ".")
-    if name not in points:
+    if name not in installed:
         raise HapticError(
             f"{executable}: has no step without ROS: expected an entry point {name} of group {ENTRY_POINTS} "
-            f"(registered: {', '.join(sorted(points))})"
+            f"(registered: {', '.join(installed)})"
         )
-    try:
-        return load_entry_point(points[name])  # type: ignore[no-any-return]
-    except HapticError as error:
-        raise HapticError(f"{executable}: its step {error}") from error
+    return load_plugin(installed[name], HapticError, executable)  # type: ignore[no-any-return]
 
 
 def __getattr__(name: str) -> Any:
     if name != "STEPS":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warnings.warn(f"{__name__}.STEPS has moved; use {__name__}.find_step", DeprecationWarning, stacklevel=2)
-    return {point.name.replace(".", "/"): point.load() for point in entry_points(group=ENTRY_POINTS)}
+    return {name.replace(".", "/"): point.load() for name, point in installed_plugins(ENTRY_POINTS).items()}

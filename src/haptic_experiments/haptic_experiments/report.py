@@ -114,7 +114,7 @@ def write_report(directory: Path, console: Console) -> Report:
     except Exception as error:  # a bag that is not what the experiment records can fail anywhere
         raise HapticError(
             f"{directory}: the report of {experiment.name} cannot use what was recorded: {damage(error)}"
-            f"{_place(error, module)}"
+            f"{_location(error, module)}"
         ) from error
     if safety := safety_of(bags):
         report.metrics["safety"] = safety
@@ -144,7 +144,7 @@ def write_report(directory: Path, console: Console) -> Report:
     return report
 
 
-def _place(error: Exception, module: ModuleType) -> str:
+def _location(error: Exception, module: ModuleType) -> str:
     """Names the last line of a report's module, or package, that an error has passed."""
     file = Path(str(module.__file__))
     package = file.name == "__init__.py"

@@ -157,7 +157,7 @@ def refusal(action: Callable[[], Any]) -> str:
     return str(caught.value)
 
 
-def test_what_a_bag_lacks_is_said_in_one_line(bag: Bag) -> None:
+def test_missing_topic_or_parameter_of_a_bag_is_named_in_one_line(bag: Bag) -> None:
     bag.events.clear()
     text = "runs/x/bag: the friction node's parameter axes is not in the bag"
     assert refusal(lambda: identify_bag(bag, velocity="true")) == text
@@ -220,7 +220,7 @@ def test_the_command_prints_estimate_interval_and_unit(
         assert low <= float(row[4]) <= high and low <= float(row[1]) <= high
 
 
-def test_the_command_says_what_is_not_identified(
+def test_command_names_the_parameters_that_are_not_identified(
     stored: Path, bag: Bag, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state = bag.topics["/joystick/friction/state"]
@@ -268,7 +268,7 @@ def test_other_answers_than_the_rendered_ones_are_not_shown(recorded: tuple[Run,
     assert [claim.shown for claim in analyse({"bag": bag}).claims[3:]] == [False, False]
 
 
-def test_what_the_run_does_not_tell_is_not_reached(recorded: tuple[Run, np.ndarray], bag_of: Bags) -> None:
+def test_claims_without_enough_data_are_not_reached(recorded: tuple[Run, np.ndarray], bag_of: Bags) -> None:
     run, seen = recorded
     changed = bag_of(run, element_velocity=seen, **FRICTION)
     changed.events.append(Event(5, "friction", "parameter", {"stiffness": 5000.0}))

@@ -245,14 +245,14 @@ def test_the_names_of_one_package_are_without_those_of_others(monkeypatch: pytes
     assert experiment_names("haptic_bringup") == ["clutter", "rolling_disk"]
 
 
-def test_an_unknown_experiment_is_told_with_the_known_ones() -> None:
+def test_error_of_an_unknown_experiment_lists_the_known_ones() -> None:
     with pytest.raises(HapticError, match=r"^experiment 'friction_impedence' is unknown, .*\bfriction_impedance\b"):
         load_experiment("friction_impedence")
     with pytest.raises(HapticError, match=r"^experiment '\.\./x' is unknown"):
         load_experiment("../x")
 
 
-def test_an_unknown_experiment_is_told_with_a_package_that_has_no_share_directory(
+def test_unknown_experiment_is_named_also_with_a_package_without_share_directory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reports = {"haptic_bringup": "haptic_experiments.experiments", "absent_lab": "absent_lab.experiments"}
@@ -262,9 +262,7 @@ def test_an_unknown_experiment_is_told_with_a_package_that_has_no_share_director
 
 
 @pytest.mark.parametrize("text", ["title: only", "- a list", "", "a: [1", "name: twice"])
-def test_metadata_that_are_not_valid_are_told_in_one_line(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_metadata_are_refused_in_one_line(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "config/broken").mkdir(parents=True)
     (tmp_path / "config/broken/experiment.yaml").write_text(text)
     monkeypatch.setattr(experiments, "_report_packages", lambda: {"haptic_bringup": "haptic_experiments.experiments"})

@@ -116,7 +116,7 @@ def test_a_launch_file_without_one_device_and_its_sources_is_refused(nodes: list
 
 
 @pytest.mark.parametrize("executable", sorted(NODE_TOPICS))
-def test_what_is_known_of_a_node_is_what_its_class_says(executable: str) -> None:
+def test_table_of_topics_agrees_with_the_node_classes(executable: str) -> None:
     kind = node_class(executable)
     assert issubclass(kind, RenderingNode)
     topics = NODE_TOPICS[executable]

@@ -94,7 +94,7 @@ def test_near_judges_by_the_sum_of_both_differences(value: float, shown: bool) -
     assert claims[0].shown is shown and "expected 2 kg, within 0.12 kg" in claims[0].measured
 
 
-def test_identical_bears_no_difference_at_all() -> None:
+def test_claim_of_identity_allows_no_difference() -> None:
     claims = Claims()
     claims.identical("Nodes and graph agree.", {"motion [m]": 0.0, "force [N]": 0.0})
     claims.identical("Nodes and graph agree.", {"motion [m]": 0.0, "force [N]": 5e-324})
@@ -133,7 +133,7 @@ def test_old_names_lead_to_the_new_ones_and_warn(module: str, old: str, new: str
         assert getattr(found, old) is getattr(found, new)
 
 
-def test_a_reason_leaves_a_claim_unjudged_whatever_was_measured() -> None:
+def test_claim_with_a_reason_has_no_verdict() -> None:
     claims = Claims()
     claims.say("It holds.", "number", True, unless="ticks were missed")
     claims.below("It holds.", 0.5, 1.0, unless="no rest")

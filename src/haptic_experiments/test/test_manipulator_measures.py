@@ -42,7 +42,7 @@ def test_the_target_is_the_command_that_the_servo_follows_at_that_tick(mode: str
     np.testing.assert_array_equal(found.target[row[702]], held)
 
 
-def test_a_run_is_what_the_bag_says() -> None:
+def test_run_contains_the_data_of_the_bag() -> None:
     found = Run.from_bag(bag_of(ideal_run()))
     for name in ("measured", "position", "velocity", "force", "intention", "target", "joints", "sticking"):
         np.testing.assert_array_equal(getattr(found, name), getattr(ideal_run(), name), err_msg=name)

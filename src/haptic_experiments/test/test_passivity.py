@@ -137,7 +137,7 @@ def test_bags_have_columns_of_their_own() -> None:
     assert [axes.get_title() for axes in found.figure.axes[:2]] == ["bag", "bag_delayed"]
 
 
-def test_without_balances_nothing_is_said() -> None:
+def test_without_balances_there_is_no_report() -> None:
     assert balance({"bag": bag_with({"/joystick/device_state": {"tick": np.arange(3)}})}) is None
 
 

@@ -33,7 +33,7 @@ def test_equal_messages_are_equal() -> None:
     assert result.equal and result.compared == 4 and result.first is None and not result.fields
 
 
-def test_a_difference_is_told_with_its_tick_and_size() -> None:
+def test_difference_is_reported_with_its_tick_and_size() -> None:
     """Of four messages two differ, by the vectors (3, -4) and (0, 1): RMS sqrt((25 + 1)/4)."""
     other = {**STEADY, 2: (4.0, -2.0), 3: (1.0, 3.0)}
     result = compare_topic(DEVICE_COMMAND, commands(STEADY), commands(other))
@@ -82,7 +82,7 @@ def test_bits_are_compared_and_padding_is_not() -> None:
         ("force", np.array([1.0]), np.array([np.inf])),
     ],
 )
-def test_what_cannot_be_subtracted_is_counted(field: str, one: Any, other: Any) -> None:
+def test_values_without_a_difference_are_counted(field: str, one: Any, other: Any) -> None:
     messages = [{(0, ""): wire(FRICTION_STATE, 0, **{field: value})} for value in (one, other)]
     result = compare_topic(FRICTION_STATE, *messages)
     found = result.fields[field]
@@ -107,7 +107,7 @@ def test_wall_clock_time_is_left_out_and_the_rest_is_not() -> None:
     assert result.left_out == ("solve_time",)
 
 
-def test_a_device_that_is_not_the_recorded_one_is_told(tmp_path: Path, recording: Recording) -> None:
+def test_another_device_than_the_recorded_one_is_reported(tmp_path: Path, recording: Recording) -> None:
     def read(name: str, run: list[Any]) -> Recording:
         return Recording.read(write_bag(tmp_path / name, run, experiment="friction_impedance"))
 

@@ -47,7 +47,7 @@ def test_changes_are_those_of_the_nodes_after_they_became_active_in_order() -> N
         (Event(5, "friction", "calibrate", {}), "event 'calibrate' of friction at tick 5 is unknown"),
     ],
 )
-def test_what_cannot_be_repeated_is_refused(again: Event, message: str) -> None:
+def test_changes_that_cannot_be_replayed_are_refused(again: Event, message: str) -> None:
     with pytest.raises(ReplayError, match=message):
         changes_of([ACTIVE, again], ["friction"])
     assert changes_of([ACTIVE, again], ["other"]) == []
@@ -56,7 +56,7 @@ def test_what_cannot_be_repeated_is_refused(again: Event, message: str) -> None:
 # Bags
 
 
-def test_a_recording_knows_its_device_sources_and_ticks(tmp_path: Path) -> None:
+def test_recording_has_its_device_sources_and_ticks(tmp_path: Path) -> None:
     run = a_run(ticks=range(6), answered=[0, 1, 4])
     recording = Recording.read(write_bag(tmp_path / "bag", run, experiment="friction_impedance"))
     assert (recording.clock, recording.device, recording.sources) == ("/joystick/device_state", "device", ["friction"])

@@ -108,7 +108,7 @@ def test_differences_have_units(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_change_that_comes_at_another_tick_is_told(tmp_path: Path) -> None:
+def test_change_at_another_tick_is_reported(tmp_path: Path) -> None:
     one, other = ([*a_run(), event(k, "friction", "parameter", stiffness=2.0)] for k in (2, 3))
     metrics, _ = report_of(tmp_path, one, other)
     assert [claim["shown"] for claim in metrics["claims"]] == [True, False]

@@ -59,7 +59,7 @@ def test_phases_ratios_and_torques_are_found() -> None:
     )
 
 
-def test_harmonics_of_the_teeth_are_told_from_noise() -> None:
+def test_harmonics_of_the_teeth_are_distinguished_from_noise() -> None:
     mesh = SPEED / math.tau * 8
     assert meshing(made())["pinion"] == pytest.approx(mesh)
     assert meshing(made())["worm"] == pytest.approx(mesh / 20)

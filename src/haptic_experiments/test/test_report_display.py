@@ -54,7 +54,7 @@ def random_place() -> dict[str, Any]:
 # ---- frames ---------------------------------------------------------------------------------------
 
 
-def test_what_the_display_tells_becomes_the_motion_of_the_virtual_tool(display_bag: Callable[..., Bag]) -> None:
+def test_recorded_display_motion_becomes_the_motion_of_the_virtual_tool(display_bag: Callable[..., Bag]) -> None:
     measured, true, reference = motion(), motion(1e-3), motion(2e-3)
     wrench = np.random.default_rng(0).normal(size=(N, 6))
     bag = display_bag("RollingDisk", measured, true=true, reference=reference, wrench=wrench, **random_place())
@@ -127,7 +127,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("feedback", "delay"), [("node", 0), ("device", 0), ("device", 3)])
-def test_a_display_that_does_what_it_is_told_has_no_error(
+def test_display_that_follows_its_command_has_no_error(
     feedback: str, delay: int, display_bag: Callable[..., Bag]
 ) -> None:
     loop, correction = rendered(feedback, delay)
@@ -193,7 +193,7 @@ def test_the_way_back_after_a_stop_is_not_either(display_bag: Callable[..., Bag]
     assert run.tracking_error.max() < 1e-15
 
 
-def test_the_safe_state_is_left_out_and_told(display_bag: Callable[..., Bag]) -> None:
+def test_safe_state_is_left_out_and_reported(display_bag: Callable[..., Bag]) -> None:
     phases = [{"name": "push sideways", "kind": "push", "start": 0.2, "end": 0.38}]
     bag = display_bag("RollingDisk", motion(), stopped=slice(300, None), led=100, phases=phases)
     run = DisplayRun.from_bag(bag)
@@ -327,7 +327,7 @@ def test_parameters_of_the_mechanism_reach_the_report(display_bag: Callable[...,
     ],
     ids=["gone", "import", "syntax", "two lines", "argument", "contradiction"],
 )
-def test_a_mechanism_that_cannot_be_made_any_more_is_told_in_one_line(
+def test_mechanism_that_no_longer_exists_is_reported_in_one_line(
     spoil: Callable[[Path], Any], words: str, bead: str, display_bag: Callable[..., Bag]
 ) -> None:
     reference, numbers = round_a_circle()

@@ -197,7 +197,7 @@ def test_a_switching_force_flips_every_step_and_is_that_much_rougher(scripted_ba
     assert result.roughness_over_load == pytest.approx(4.0 * F / sine, rel=5e-3)
 
 
-def test_what_is_left_of_a_stop_is_that_of_the_second_half(scripted_bag: Make) -> None:
+def test_residual_motion_of_a_stop_is_that_of_its_second_half(scripted_bag: Make) -> None:
     velocity = np.where(np.arange(1000) < 500, 1.0, 0.01 * (-1.0) ** np.arange(1000) + 0.002)[:, None]
     parameters = {**PARAMETERS, "models": ["A"], "initial_velocity": 1.0}
     run = ScriptedRun.from_bag(scripted_bag({"velocity": velocity, "force": 0.0 * velocity}, parameters))
@@ -207,7 +207,7 @@ def test_what_is_left_of_a_stop_is_that_of_the_second_half(scripted_bag: Make) -
     assert result.displacement == pytest.approx(499 * 0.002 * T - 0.01 * T, rel=1e-9)
 
 
-def test_columns_of_one_model_are_told_apart(scripted_bag: Make) -> None:
+def test_columns_of_one_model_are_distinguished(scripted_bag: Make) -> None:
     run = ScriptedRun.from_bag(scripted_bag(run_under_load(), PARAMETERS))
     found = labels(run)
     assert len(set(found)) == len(found)
@@ -297,7 +297,7 @@ def still(name: str, columns: Columns | None = None) -> Columns:
         ("lugre", ["lugre", "lugre_S1e6"]),
     ],
 )
-def test_an_earlier_model_that_neither_drifts_nor_chatters_is_said_so(
+def test_earlier_model_without_drift_and_chatter_is_reported(
     claim: str, names: list[str], bags: Callable[..., dict[str, Bag]]
 ) -> None:
     columns = run_under_load()

@@ -48,7 +48,7 @@ def wrench(*force: float) -> np.ndarray:
     return np.array([*force, 0.0, 0.0, 0.0])
 
 
-def test_a_plane_bears_what_is_normal_and_lets_the_rest_push() -> None:
+def test_plane_carries_the_normal_force_and_passes_the_tangential_one() -> None:
     g = guided()
     for k in range(1, 101):
         now = g.step(wrench=wrench(0.5, -0.25, -7.0))
@@ -116,7 +116,7 @@ def test_friction_is_model_c_s_while_the_motion_turns() -> None:
     assert np.percentile(apart, 90) < 2e-3 and max(apart) < 0.1
 
 
-def test_a_thing_gets_the_momentum_that_the_tool_loses() -> None:
+def test_touched_body_gains_the_momentum_that_the_tool_loses() -> None:
     g = guided(thing={"mass": 0.2, "position": -ORIGIN + [0.03, 0.0, 0.0]})
     g.simulator.apply_wrench("thing", (0.0, 0.0, 0.2 * 9.81))
     given = lost = 0.0
@@ -132,7 +132,7 @@ def test_a_thing_gets_the_momentum_that_the_tool_loses() -> None:
     assert 0.2 * thing.velocity[0] == pytest.approx(-lost, rel=1e-8)
 
 
-def test_the_tool_does_not_turn_and_stops_when_told() -> None:
+def test_tool_does_not_rotate_and_stops_on_command() -> None:
     g = guided(thing={"mass": 0.2, "position": -ORIGIN + [0.012, 0.009, 0.0]})
     for _ in range(200):
         g.step(wrench=wrench(1.0, 0.0, -5.0))
@@ -173,7 +173,7 @@ def of(did: Pushing, phases: list[dict[str, Any]]) -> GuidedRun:
     return GuidedRun(T, T * np.arange(n), phases, ["a", "b"], did, np.zeros(n), np.zeros(n), 0, "lockstep")
 
 
-def test_what_a_delay_of_the_force_adds() -> None:
+def test_energy_added_by_a_delay_of_the_force() -> None:
     """A force of -1, -2, -3 N found on ways of 1, 2, 3 mm does -14 mJ there; a step later, on 2, 3, 0 mm, -8."""
     x = np.zeros((5, 3))
     x[:, 0] = [0.0, 1e-3, 3e-3, 6e-3, 6e-3]

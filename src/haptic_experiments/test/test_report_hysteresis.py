@@ -119,7 +119,7 @@ def test_the_curve_of_a_column() -> None:
     assert loading_curve(run_of(motion(0.1), models=["B"] * 4), 0) is None
 
 
-def test_columns_are_told_apart() -> None:
+def test_columns_are_distinguished() -> None:
     names = labels(run_of(motion(0.1)))
     assert names[0] == "parallel elements, B = 0 N s/m" and names[3] == "single model C, B = 40 N s/m"
     assert len(set(labels(run_of(motion(0.1), models=["C"] * 4, damping=[0.0])))) == 4

@@ -26,7 +26,7 @@ SENSOR = (1.2e-5, 1e-3)
 # Signals
 
 
-def test_a_run_is_what_the_bag_says(signals: Signals, bag_of: Bags) -> None:
+def test_run_contains_the_data_of_the_bag(signals: Signals, bag_of: Bags) -> None:
     run = signals()
     found = Run.from_bag(bag_of(run))
     for name in ("time", "measured", "position", "velocity", "force", "displacement", "sticking"):

@@ -226,7 +226,7 @@ def test_the_limits_are_those_that_the_claims_state(share: float, judged: Callab
             assert claims[place].shown is (share < 1.0), claims[place]
 
 
-def test_neither_the_measured_nor_the_true_disk_may_give_way(judged: Callable[..., list[Claim]]) -> None:
+def test_neither_the_measured_nor_the_true_disk_may_leave_the_constraint(judged: Callable[..., list[Claim]]) -> None:
     x, xdot = disk()
     assert judged(disk(), true=(x + given_way(5e-3), xdot))[RIGID].shown is False
     assert judged((x + given_way(5e-3), xdot), true=disk())[RIGID].shown is False

@@ -172,7 +172,7 @@ def test_the_claim_on_taps(share: float, holds: bool) -> None:
     assert shown(tau.tap_claim, run, wall_numbers(run)) is holds
 
 
-def test_delay_and_realtime_are_told_beside_the_bound() -> None:
+def test_delay_and_realtime_are_reported_beside_the_bound() -> None:
     late = [taps(tapped(1e-3, **other))[0].late for other in ({"delay": 2}, {"mode": "realtime"})]
     np.testing.assert_allclose(late, [2.0 * T * 0.5, T * 0.5], rtol=1e-12)
 
@@ -198,7 +198,7 @@ def test_the_claim_on_releases(after: float, pull: float, holds: bool) -> None:
     assert shown(tau.release_claim, run, wall_numbers(run)) is holds
 
 
-def test_what_did_not_happen_is_not_judged() -> None:
+def test_claims_about_events_that_did_not_occur_have_no_verdict() -> None:
     run = made(height(np.full(50, 1e-3)), [])
     n = wall_numbers(run)
     claims = Claims()
@@ -244,7 +244,7 @@ def toured(jump: float, scheme: str = "mopc") -> WallRun:
                    in_contact=np.ones((n, 1), dtype=bool), parameters={**PARAMETERS, "scheme": scheme})  # fmt: skip
 
 
-def test_jumps_at_the_borders_are_told_from_the_drift() -> None:
+def test_jumps_at_the_borders_are_distinguished_from_the_drift() -> None:
     found = borders(toured(0.05))
     assert (found.operating_points, found.crossed) == (list(range(9)), 8)
     assert found.effort_elsewhere == pytest.approx(4e-4, rel=1e-9)  # four samples of drift

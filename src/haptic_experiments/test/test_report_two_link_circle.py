@@ -284,7 +284,7 @@ def test_an_energy_that_rises_in_one_tick_is_not_monotone(ideal: Motion, judged:
     assert judged(slowed(ideal, np.where(time < LED + 0.02, 0.9, 1.0)))[ENERGY].shown is True
 
 
-def test_a_rise_of_the_measured_energy_is_told_and_judged(
+def test_rise_of_the_measured_energy_is_reported_with_a_verdict(
     ideal: Motion, tool: Coordinates, judged: Callable[..., list[Claim]], bag_of: Callable[..., Bag]
 ) -> None:
     faster = tool[1].copy()
@@ -396,7 +396,7 @@ def test_phases_of_other_plans_are_neither_lead_nor_release(judged: Callable[...
     assert [claim.shown for claim in judged(phases=others)] == [None] * 4 + [True]
 
 
-def test_a_mechanism_at_rest_at_the_release_says_nothing(ideal: Motion, judged: Callable[..., list[Claim]]) -> None:
+def test_mechanism_at_rest_at_the_release_gives_no_verdict(ideal: Motion, judged: Callable[..., list[Claim]]) -> None:
     claims = judged(slowed(ideal, 0.0))
     assert [claim.shown for claim in claims[:3]] == [None] * 3
 

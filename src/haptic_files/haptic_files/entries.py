@@ -1,9 +1,10 @@
-"""Entries "name=value" of a list of texts, such as the value of a ROS parameter."""
+"""Entries "name=value" and "node:kind" of lists of texts, such as values of ROS parameters."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import yaml
@@ -45,6 +46,13 @@ def parse_entries(entries: Sequence[str]) -> dict[str, tuple[Any, str]]:
         except (yaml.YAMLError, ValueError, RecursionError):  # such as the date 2020-13-45
             raise ValueError(f"entry {entry!r}: the value is not YAML") from None
     return parsed
+
+
+@cache
+def node_and_kind(entry: str) -> tuple[str, str]:
+    """Splits an entry `node:kind` of the parameter `inputs` into node and kind; `wall` is `wall:wall`."""
+    node, _, kind = entry.partition(":")
+    return node, kind or node
 
 
 def with_entries(entries: Sequence[str], changes: Mapping[str, Any]) -> list[str]:

@@ -21,7 +21,7 @@ def test_a_variable_names_another_folder(tmp_path: Path, monkeypatch: pytest.Mon
     assert cache_folder("some_package") == tmp_path / "own"
 
 
-def test_a_user_who_can_write_neither_gets_a_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_is_temporary_if_neither_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("SOME_PACKAGE_CACHE_DIR", str(tmp_path / "file" / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))

@@ -22,7 +22,7 @@ def test_brackets_and_twice_the_longest_line_bound_the_depth_for_libyaml(text: s
     assert load_yaml(text, fast="libyaml", exact="PyYAML", read=lambda text, loader: loader) == parser
 
 
-def test_what_libyaml_refuses_is_read_by_the_other_parser() -> None:
+def test_text_that_libyaml_refuses_is_read_by_the_other_parser() -> None:
     def read(text: str, loader: str) -> str:
         if loader == "libyaml":
             raise AttributeError

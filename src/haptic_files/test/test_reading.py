@@ -122,7 +122,7 @@ def test_an_archive_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Pat
         ("a: " + "[" * 600, "nested too deeply"),
     ],
 )
-def test_what_is_not_yaml_is_located_and_not_quoted(text: str, expected: str) -> None:
+def test_invalid_yaml_is_located_and_not_quoted(text: str, expected: str) -> None:
     with pytest.raises(FileError) as caught:
         parse_yaml(text, "x.yaml")
     message = str(caught.value)
@@ -164,7 +164,7 @@ def test_aliases_and_merged_keys_are_expanded() -> None:
     assert value["b"] == {"x": 1, "y": 3} and value["c"] == [{"x": 1, "y": 2}] * 2
 
 
-def test_a_document_knows_the_lines_of_its_fields() -> None:
+def test_document_has_the_line_of_each_field() -> None:
     document = parse_yaml("a: 1\nb:\n  - x\n  - {c: 2,\n     d: 3}\n", "x")
     assert document.value == {"a": 1, "b": ["x", {"c": 2, "d": 3}]}
     lines = [document.line(location) for location in (["a"], ["b", 0], ["b", 1, "d"], ["b", 1, "e"], ["z"], [])]
@@ -180,7 +180,7 @@ def test_a_document_knows_the_lines_of_its_fields() -> None:
         *(({"a": 1}, "a mapping of 1"), ({1}, "a value of type set")),
     ],
 )
-def test_a_kind_says_nothing_of_the_value(value: object, kind: str) -> None:
+def test_kind_of_a_value_does_not_contain_the_value(value: object, kind: str) -> None:
     assert kind_of(value) == kind
 
 

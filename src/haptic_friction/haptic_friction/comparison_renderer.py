@@ -9,7 +9,8 @@ import numpy as np
 
 from haptic_friction.factory import make_model, parameters_of
 from haptic_friction.models.model import AdmittanceModel
-from haptic_friction.renderer import FrictionOutput, Model
+from haptic_friction.renderer import FrictionOutput
+from haptic_friction.settings import Model
 
 
 class ComparisonRenderer:

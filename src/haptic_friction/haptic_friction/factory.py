@@ -6,12 +6,12 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
 
 from haptic_files import FileError, kind_of, read_text
+from haptic_files.plugins import find_plugin, installed_plugins
 from haptic_friction.classical.bristles import (
     DahlModel,
     ElastoplasticModel,
@@ -97,10 +97,9 @@ def load_function(law_function: str) -> FrictionLaw:
     Raises:
         ValueError: there is no such entry point, it raises an error, or it does not return a `FrictionLaw`.
     """
-    points = entry_points(group=ENTRY_POINTS)
-    found = next((point for point in points if law_function in (point.name, point.value)), None)
+    found = find_plugin(ENTRY_POINTS, law_function)
     if found is None:
-        known = ", ".join(sorted({point.name for point in points})) or "none is installed"
+        known = ", ".join(installed_plugins(ENTRY_POINTS)) or "none is installed"
         raise ValueError(
             f"law_function: expected an entry point of group {ENTRY_POINTS} ({known}), got {law_function!r}"
         )

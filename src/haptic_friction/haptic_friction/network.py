@@ -19,11 +19,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import checked, numbers
+from haptic_friction.laws import checked
 from haptic_friction.models.batch import Batch
 from haptic_friction.models.model import ImpedanceModel
 from haptic_friction.models.model_c import ModelC
 from haptic_friction.network_kernels import MOST_SWEEPS, NetworkBodies, run_implicit_network
+from haptic_math.quantities import float_array
 
 #: number of the partner that moves with the given velocity
 BASE = -1
@@ -150,7 +151,7 @@ class _Network:
         self.elements.dissipated_energy[:] = 0.0
 
     def _base_velocity(self, given: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-        u = numbers("base_velocity", given, shape)
+        u = float_array("base_velocity", given, shape)
         if u.shape != shape or not np.isfinite(u).all():
             wanted = str(shape[0]) if len(shape) == 1 else f"shape {shape}, "
             raise ValueError(f"base_velocity: expected {wanted} finite numbers [m/s], got {given!r}")
@@ -158,7 +159,7 @@ class _Network:
 
     def _run(self, base_velocity: ArrayLike) -> tuple[np.ndarray, NetworkRun]:
         """Checks velocities of the base (n, dimension), and allocates a run."""
-        given = numbers("base_velocity", base_velocity, f"(n, {self.dimension})")
+        given = float_array("base_velocity", base_velocity, f"(n, {self.dimension})")
         u = np.ascontiguousarray(self._base_velocity(given, (len(np.atleast_1d(given)), self.dimension)))
         n, m, bodies = len(u), len(self.elements), len(self._mass)
         x, v, f, e = (np.empty((n, rows, self.dimension)) for rows in (bodies, bodies, m, m))

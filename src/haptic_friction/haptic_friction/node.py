@@ -9,18 +9,12 @@ from haptic_core import process
 from haptic_core.errors import InputError, ParameterError
 from haptic_core.messages import STATUS_OK, set_vector, vector, view
 from haptic_core.rendering_node import RenderingNode
-from haptic_core.tick_inputs import Input, node_and_kind
+from haptic_core.tick_inputs import Input
+from haptic_files.entries import node_and_kind
+from haptic_files.moved_modules import renamed
 from haptic_friction.load import FrictionInputError
-from haptic_friction.renderer import (
-    Answer,
-    FrictionRenderer,
-    Model,
-    ReferenceMotion,
-    Surfaces,
-    command_mode,
-    take_over,
-)
-from haptic_friction.renderer import friction_axes as axes_of
+from haptic_friction.renderer import Answer, FrictionRenderer, Model, ReferenceMotion, Surfaces
+from haptic_friction.settings import command_mode
 from haptic_friction.state_of_node import StateOfNode
 from haptic_msgs.msg import (
     BodyStates,
@@ -31,8 +25,6 @@ from haptic_msgs.msg import (
     FrictionState,
     WallState,
 )
-
-__all__ = ["FrictionNode", "Model", "axes_of", "main", "take_over"]
 
 
 class FrictionNode(RenderingNode):
@@ -148,3 +140,10 @@ class FrictionNode(RenderingNode):
 def main() -> None:
     """Runs the executable friction_node."""
     process.main(FrictionNode)
+
+
+#: names that have moved
+__getattr__ = renamed(
+    __name__,
+    {"axes_of": "haptic_friction.settings:friction_axes", "take_over": "haptic_friction.renderer:take_over"},
+)

@@ -32,7 +32,7 @@ from haptic_friction import (
     identify_model_c,
     read_signals,
 )
-from haptic_friction.renderer import FrictionSettings
+from haptic_friction.settings import FrictionSettings
 
 LAW = CoulombLaw(2.0)
 

@@ -147,7 +147,7 @@ def test_without_creep_hayward_and_armstrongs_is_model_c_without_damping(motion:
     assert ours.dissipated_energy == pytest.approx(model_c.dissipated_energy, rel=1e-12)
 
 
-def test_a_stuck_mass_of_karnopp_keeps_its_velocity_unless_told() -> None:
+def test_stuck_mass_of_karnopp_keeps_its_velocity_by_default() -> None:
     for zero in (False, True):
         model = KarnoppModel(COULOMB, mass=M, zero_velocity=zero, **THRESHOLD)
         model.reset(velocity=[0.04])

@@ -96,7 +96,7 @@ def test_the_matrix_is_with_mass_of_model_c(M: float, K: float, B: float, T: flo
 
 @pytest.mark.parametrize("delay", [0, 1, 3])
 @pytest.mark.parametrize(("M", "K", "B", "T"), CASES, ids=IDS)
-def test_the_simulation_decays_or_grows_as_the_spectral_radius_says(
+def test_simulation_decays_or_grows_with_the_spectral_radius(
     M: float, K: float, B: float, T: float, delay: int
 ) -> None:
     found = evaluate_model_c(mass=M, stiffness=K, damping=B, period=T, delay=delay)
@@ -185,7 +185,7 @@ def test_a_given_stiffness_is_kept_and_critically_damped() -> None:
     assert design.warning == "" and design.delay == 0
 
 
-def test_nothing_is_said_against_a_good_choice() -> None:
+def test_good_choice_gives_no_warning() -> None:
     assert evaluate_model_c(mass=2.0, stiffness=1e5, damping=900.0, period=1e-3).warning == ""
 
 

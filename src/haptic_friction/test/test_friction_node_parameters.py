@@ -280,7 +280,7 @@ def test_friction_on_a_reference_is_no_admittance(tmp_path: Path) -> None:
         ({"model": "dahl", "law": "viscous_coulomb", "viscosity": 1.0}, r"law: expected"),
     ],
 )
-def test_what_cannot_be_made_is_refused_in_one_line(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_impossible_model_is_refused_in_one_line(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         make_model({**base_values(tmp_path), **change}, dimension=2)
     assert "\n" not in str(caught.value)

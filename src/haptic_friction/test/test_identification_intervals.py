@@ -156,7 +156,7 @@ def test_without_viscosity_its_interval_starts_at_zero() -> None:
     assert all(estimate.low == 0.0 < estimate.high for estimate in at_bound)
 
 
-def test_noise_of_the_velocity_attenuates_the_viscosity_and_the_interval_says_so() -> None:
+def test_noise_of_the_velocity_attenuates_the_viscosity_and_widens_its_interval() -> None:
     random = np.random.default_rng(8)
     speed = 0.3 + 0.1 * np.sin(0.05 * np.arange(8000))[:, None]
     force = 4.0 + 5.0 * speed

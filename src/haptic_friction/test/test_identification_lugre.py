@@ -208,7 +208,7 @@ def test_unusable_input_is_refused_by_name(options: dict[str, Any], message: str
     assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
 
 
-def test_the_search_starts_from_the_deflection_that_bears_the_first_force() -> None:
+def test_search_starts_from_the_deflection_at_the_first_force() -> None:
     """Of multiples of the stiffness of sticking the one that fits best: here 2.5."""
     part: Any = SimpleNamespace(solution=SimpleNamespace(theta=np.array([2.0])), law="coulomb")
     force = np.array([[0.5, -1.0], [0.0, 0.0]])

@@ -306,7 +306,7 @@ def test_implicit_springs_and_delay_do_what_they_say() -> None:
             np.testing.assert_allclose(network.velocity[:, 0], v, atol=1e-13)
 
 
-def test_what_is_no_network_of_model_c_is_refused() -> None:
+def test_network_with_another_model_than_c_is_refused() -> None:
     asperity = ModelB(CoulombLaw(1.0), mass=0.01, stiffness=K, damping=B, period=T)
     with pytest.raises(ValueError, match=r"^contact 0: expected model C, got ModelB$"):
         ImplicitNetwork([Body(1.0)], [Contact(BASE, 0, asperity)])

@@ -26,7 +26,7 @@ def test_on_a_circle_the_lag_settles_to_the_steady_one(radius: float) -> None:
     assert np.isnan(lag[: round(YIELD / 2e-6) - 2]).all()  # it sticks over the first F/K
 
 
-def test_after_a_corner_the_lag_falls_as_its_equation_says() -> None:
+def test_lag_after_a_corner_follows_its_equation() -> None:
     step = 1e-6
     first = np.column_stack((np.arange(0.0, 5e-3, step), np.zeros(5000)))
     second = first[-1] + np.column_stack((np.zeros(4000), np.arange(step, 4e-3 + 0.5 * step, step)))

@@ -79,9 +79,7 @@ def test_a_coulomb_law_is_a_viscous_law_without_viscosity() -> None:
 
 @properties
 @given(forces, forces, st.floats(1e-3, 10), viscosities)
-def test_the_steepest_fall_of_stribecks_law_is_where_the_formula_says(
-    Fc: float, rise: float, vs: float, D: float
-) -> None:
+def test_steepest_fall_of_stribecks_law_agrees_with_the_formula(Fc: float, rise: float, vs: float, D: float) -> None:
     law = StribeckLaw(Fc, static_force=Fc + rise, stribeck_velocity=vs, viscosity=D)
     found = minimize_scalar(law.slope, bounds=(0.0, 3.0 * vs), method="bounded", options={"xatol": 1e-9 * vs})
     scale = D + (Fc + rise) / vs

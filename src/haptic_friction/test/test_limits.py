@@ -186,7 +186,7 @@ def test_in_sticking_model_d_is_implicit_euler_of_mass_spring_and_damper() -> No
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_steady_sliding_bears_g_and_stretches_the_spring_by_it_over_k(law: FrictionLaw) -> None:
+def test_force_in_steady_sliding_is_g_and_the_elongation_g_over_k(law: FrictionLaw) -> None:
     velocity = np.array([0.06, -0.08])
     steady = law.force(velocity)
     for model in (ModelC(law, dimension=2, **PAPER), ModelB(law, mass=0.02, dimension=2, **PAPER)):

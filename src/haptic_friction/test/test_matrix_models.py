@@ -110,7 +110,7 @@ def test_rows_of_arguments_and_a_multiple_of_the_identity() -> None:
         np.testing.assert_array_equal(law.projected(x, 0.05 * np.eye(3))[7], law.projected(x[7], 0.05 * np.eye(3)))
 
 
-def test_existence_asks_for_the_largest_eigenvalue() -> None:
+def test_existence_depends_on_the_largest_eigenvalue() -> None:
     law = StribeckLaw(1.0, static_force=2.0, stribeck_velocity=0.1)
     fall = -law.slope_range[0]
     law.check_existence(np.diag([1e-3, 0.99 / fall]))

@@ -68,7 +68,7 @@ def test_any_array_like_is_taken_and_left_as_it_is(make: Make, motion: Motion) -
 
 
 @every_model
-def test_what_it_returns_and_takes_is_not_its_state(make: Make, motion: Motion) -> None:
+def test_arguments_and_results_share_no_memory_with_the_state(make: Make, motion: Motion) -> None:
     model = make()
     inputs = values(model, motion, 30)
     outputs = model.simulate(inputs)

@@ -200,7 +200,7 @@ def test_a_list_of_another_length_is_named(name: str, value: list[Any], count: i
         ({"law": "function", "law_function": "nowhere:law"}, r"^law_function: expected an .*'nowhere:law'"),
     ],
 )
-def test_what_cannot_be_made_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:
+def test_impossible_network_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         made(check_all(SPECS, change))
     assert "\n" not in str(caught.value)

@@ -150,7 +150,7 @@ def test_reset_starts_the_same_run_again(motion: Callable[..., np.ndarray]) -> N
     np.testing.assert_array_equal(elements.simulate(velocities), first)
 
 
-def test_what_is_read_is_a_copy() -> None:
+def test_properties_are_copies() -> None:
     elements = curved()
     elements.step([0.1])
     for name in ("velocity", "force", "friction_force", "displacement"):

@@ -95,7 +95,7 @@ def test_a_body_that_is_not_there_or_has_no_number_is_refused_and_changes_nothin
         ({"rendering": "admittance", "model": "A"}, "parameter rendering: expected impedance with an input of kind"),
     ],
 )
-def test_what_cannot_lie_between_partners_is_refused(change: dict[str, Any], message: str) -> None:
+def test_model_that_cannot_act_between_partners_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{message}"):
         node_of(**change)
 

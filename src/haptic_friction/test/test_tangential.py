@@ -96,7 +96,7 @@ def test_surfaces_that_do_not_press_do_not_count() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_friction_between_oblique_walls_acts_along_both_whatever_says_so(seed: int) -> None:
+def test_friction_between_oblique_walls_acts_along_both_with_any_input(seed: int) -> None:
     """One message with two walls, the walls the other way round, and two messages with one wall each."""
     normals, velocity = random_normals(seed, 2), np.random.default_rng(1000 + seed).normal(size=3)
     forces = np.array([3.0, 5.0])

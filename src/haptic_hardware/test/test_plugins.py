@@ -205,7 +205,7 @@ def test_an_emergency_stop_is_latched_until_a_reset_and_then_the_force_comes_in_
     assert stop_event(source) == {"status": SAFE_STOP, "reason": f"emergency stop by {by}"}
 
 
-def test_what_limits_is_said(context: Any) -> None:
+def test_active_limits_are_reported(context: Any) -> None:
     code, output, source = run(context, "joystick", effort(3.5), "duration:=0.2", "held:=false")
     assert code == 0, output
     limited = [state.limited for state in source.states]

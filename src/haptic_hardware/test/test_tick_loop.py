@@ -368,7 +368,7 @@ def settled(library: ctypes.CDLL, commands: list[float], follows: bool) -> list[
     return array.tolist()
 
 
-def test_efforts_that_nobody_commands_are_zero_and_the_device_runs_without_our_controller(library: ctypes.CDLL) -> None:
+def test_efforts_without_a_command_are_zero_and_the_device_runs_without_our_controller(library: ctypes.CDLL) -> None:
     unclaimed = [NAN] * (8 + JOINTS)
     assert settled(library, unclaimed, False) == [1.0, 0.0, *[0.0] * (6 + JOINTS)]
     commanded = [2.0, 3.0, 1.0, float("inf"), -1.0, 0.1, 0.2, NAN, 0.4, 0.5, 0.6]

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, ClassVar
 
 from haptic_core.errors import HapticError
-from haptic_core.tick_inputs import node_and_kind
+from haptic_files.entries import node_and_kind
 from haptic_launch.launch_nodes import LaunchedNode
 
 #: node at which every tick begins and ends

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from haptic_core.errors import HapticError, shortened
 from haptic_files import FileError, kind_of, listed, read_yaml
+from haptic_files.plugins import installed_plugins
 from haptic_files.schema import describe_refusal
 from haptic_launch.experiment_graph import CLOCK, Edge, ExperimentGraph, Recorded, graph_of
 from haptic_launch.launch_file import LaunchFileError, load_launch_file
@@ -122,7 +122,7 @@ def share(package: str = _SUITE) -> Path:
 @functools.cache
 def _report_packages() -> dict[str, str]:
     """Returns the Python package of reports of each ROS package with experiments, the suite's own first."""
-    found = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+    found = {name: point.value for name, point in installed_plugins(ENTRY_POINTS).items()}
     return dict(sorted(found.items(), key=lambda item: item[0] != _SUITE))
 
 

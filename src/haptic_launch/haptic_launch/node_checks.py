@@ -16,7 +16,8 @@ from pathlib import Path
 from haptic_core.errors import HapticError, ParameterError, shortened
 from haptic_core.parameter_files import PARAMS_FILE
 from haptic_core.parameters import check_name
-from haptic_core.tick_inputs import TickInputs, node_and_kind
+from haptic_core.tick_inputs import TickInputs
+from haptic_files.entries import node_and_kind
 from haptic_launch.experiment_graph import INPUT_KINDS, graph_of
 from haptic_launch.file_parameters import declared_parameters, nodes_of_run
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError

@@ -185,7 +185,7 @@ def test_set_env_refuses_what_is_no_name(launch: Launch, name: str) -> None:
         launch(f"- set_env: {{name: {name}, value: a}}")
 
 
-def test_a_group_is_a_scope_unless_it_says_otherwise(launch: Launch) -> None:
+def test_group_is_a_scope_by_default(launch: Launch) -> None:
     inside = "[{let: {name: a, value: in}}, {arg: {name: b, default: in}}, {executable: {cmd: $(var a)}}]"
     text = "- let: {name: a, value: out}\n- group: {%s}\n" + say("$(var a) $(var b none)")
     assert said(launch(text % f"children: {inside}")) == ["in", "out none"]

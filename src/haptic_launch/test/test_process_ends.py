@@ -127,7 +127,7 @@ def test_a_viewer_that_fails_when_it_is_stopped_does_not_fail_the_run(
     assert code == 0 and "rviz2 failed: exit code 5" in capfd.readouterr().err
 
 
-def test_a_viewer_that_does_not_stop_is_told_and_ended(
+def test_viewer_that_does_not_stop_is_reported_and_killed(
     viewer: Callable[[str], ProcessSpec], device: tuple[ProcessSpec, Path], capfd: pytest.CaptureFixture[str]
 ) -> None:
     waiting, fifo = device

@@ -188,7 +188,7 @@ print('ready', os.getpid(), child, flush=True)
 """
 
 
-def test_what_a_process_leaves_in_its_group_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_child_processes_left_in_the_group_are_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_LEFTOVER_GRACE", 0.1)
     seen = Recorder()
     program = LEAVE_CHILD.format(in_child="signal.signal(2, signal.SIG_IGN)", child_work="signal.pause()", in_parent="")
@@ -197,7 +197,7 @@ def test_what_a_process_leaves_in_its_group_is_killed(monkeypatch: pytest.Monkey
     assert len(seen.pids) == 2 and all(has_ended(pid, limit(60.0)) for pid in seen.pids)
 
 
-def test_what_a_process_leaves_has_time_to_finish(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_child_processes_left_behind_have_time_to_finish(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_LEFTOVER_GRACE", limit(60.0))
     seen = Recorder()
     work = "signal.sigtimedwait([signal.SIGUSR1], 0.2); os.write(1, b'finished\\n')"

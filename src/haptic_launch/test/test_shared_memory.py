@@ -24,7 +24,7 @@ def segment(folder: Path, name: str, *, young: bool = False, prefix: str = "fast
 
 
 @pytest.mark.parametrize("prefix", ["fastrtps", "fastdds"])
-def test_only_what_nobody_holds_any_more_is_removed(prefix: str, tmp_path: Path) -> None:
+def test_only_unused_shared_memory_is_removed(prefix: str, tmp_path: Path) -> None:
     left = segment(tmp_path, "0123456789abcdef", prefix=prefix)
     held, port = (segment(tmp_path, name, prefix=prefix) for name in ("held", "port7411"))
     young = segment(tmp_path, "y", young=True, prefix=prefix)

@@ -55,6 +55,26 @@ def finite_number(
     )
 
 
+def float_array(
+    name: str, value: ArrayLike, shape: str | tuple[int, ...], *, error: type[Exception] = ValueError
+) -> np.ndarray:
+    """Converts to an array of floats; neither its shape nor its numbers are checked. It may share memory.
+
+    Args:
+        name: field for the message.
+        value: numbers.
+        shape: expected shape, for the message.
+        error: class of the error.
+
+    Raises:
+        error: the value is not numeric.
+    """
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise error(f"{name}: expected numbers of shape {shape}, got {one_line(value)}") from None
+
+
 def finite_array(
     name: str,
     value: ArrayLike,

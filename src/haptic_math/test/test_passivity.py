@@ -116,7 +116,7 @@ def needed_damping(K: float, B: float, omega: float, samples: int = 2000) -> flo
 @pytest.mark.slow
 @pytest.mark.parametrize("K", [500.0, 2000.0])
 @pytest.mark.parametrize("B", [0.0, 0.3, -0.3, 2.0])
-def test_what_the_observer_says_is_the_limit_of_sampled_walls(K: float, B: float) -> None:
+def test_observer_needs_the_damping_of_the_condition_for_sampled_walls(K: float, B: float) -> None:
     """At each frequency K T/2 - B cos(omega T), the condition of Colgate and Schenkel; at the worst K T/2 + |B|."""
     omegas = 2 * np.pi * np.array([1, 10, 100, 400, 700, 999]) / (2000 * T)  # whole periods in the window
     found = [needed_damping(K, B, omega) for omega in omegas]
@@ -250,7 +250,7 @@ def test_the_motion_between_two_poses_is_translation_and_rotation_vector() -> No
     assert tool_motion(start, start)[3:] == pytest.approx((0.0,) * 3, abs=1e-16)
 
 
-def test_energy_stays_a_number_whatever_a_device_says() -> None:
+def test_energy_stays_finite_with_any_device_state() -> None:
     port = Port(PassivityRule(T), (1.0, 1.0))
     port.absorb((1.0, 1.0), (-1e-3, 0.0))
     for bad in (np.nan, np.inf):

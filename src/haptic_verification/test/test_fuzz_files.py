@@ -117,7 +117,7 @@ def write(path: Path, content: str | bytes) -> Path:
 
 @pytest.mark.slow
 @each_no_yaml
-def test_what_is_no_yaml_is_refused_with_the_file_s_name(content: str | bytes, tmp_path: Path) -> None:
+def test_invalid_yaml_is_refused_with_the_file_s_name(content: str | bytes, tmp_path: Path) -> None:
     path = write(tmp_path / "mine.launch.yaml", content)
     for read, error in (
         (lambda: load_parameters(JoystickParameters, path), ParameterError),
@@ -169,7 +169,7 @@ def test_a_parameter_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         load_parameter_specs(tmp_path / "none.yaml")
 
 
-def test_a_long_value_is_not_told_in_full(tmp_path: Path) -> None:
+def test_long_value_is_shortened_in_the_error(tmp_path: Path) -> None:
     path = write(tmp_path / "long.csv", "time,velocity_0\n0.0," + "9" * 5000 + "x\n")
     with pytest.raises(ParameterError, match="line 2") as caught:
         load_script(path)
@@ -229,7 +229,7 @@ def test_no_file_runs_code(tag: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("custom", ["7", "[1]", "{experiment: 7}", "{1: x}"])
-def test_what_the_recorder_wrote_beside_the_data_is_text(custom: str, tmp_path: Path) -> None:
+def test_custom_data_of_a_bag_that_is_no_text_is_refused(custom: str, tmp_path: Path) -> None:
     bag = small_bag(tmp_path / "bag")
     path = bag / "metadata.yaml"
     document = yaml.safe_load(path.read_text())

@@ -66,6 +66,8 @@ def test_the_command_reaches_what_the_new_value_gives_within_the_change_time(sta
 
 
 @pytest.mark.parametrize(("name", "parameter", "value"), [("friction", "load_mass", 5.0)])
-def test_what_has_no_force_changes_no_bit(stage: Callable[..., Stage], name: str, parameter: str, value: float) -> None:
+def test_change_of_a_parameter_without_force_changes_no_bit(
+    stage: Callable[..., Stage], name: str, parameter: str, value: float
+) -> None:
     one = stage(name)
     np.testing.assert_array_equal(one.play(TICKS, parameter, value), one.play(TICKS))

@@ -26,7 +26,7 @@ def test_a_coarse_study_shows_every_claim(tmp_path: Path) -> None:
 
 
 @pytest.mark.study
-def test_the_study_says_where_the_controller_fails(tmp_path: Path) -> None:
+def test_study_reports_the_cases_in_which_the_controller_fails(tmp_path: Path) -> None:
     settings = PassivitySettings(cells=2, stiffest=2, largest_damping=0.0)
     made = STUDY.report(settings, {name: task.run() for name, task in STUDY.tasks(settings).items()}, tmp_path)
     assert [claim.shown for claim in made.claims] == [True, True, True, False, False, True]

@@ -45,7 +45,7 @@ FINE = (
 )
 
 
-def test_no_code_of_the_suite_runs_what_a_file_says() -> None:
+def test_no_code_of_the_suite_executes_the_contents_of_a_file() -> None:
     paths = [path for path in sorted(SOURCES.glob("*/*/**/*.py")) if "test" not in path.parts]
     assert len(paths) > 100
     found = [

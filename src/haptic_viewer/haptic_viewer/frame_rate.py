@@ -11,7 +11,7 @@ from haptic_core.process import stop_requested
 
 #: slowest rate [Hz]
 SLOWEST = 2.0
-#: ratios of the real-time factor to the wanted one below which the rate falls, and above which it rises again
+#: ratios of the real-time factor to the target below which the rate falls, and above which it rises again
 _BEHIND, _ON_TIME = 0.93, 0.97
 #: factors of the rate from one second to the next
 _FALL, _RISE = 0.5, 1.25
@@ -29,16 +29,16 @@ class FrameRate:
     def __init__(self, largest: float) -> None:
         self._largest = self.rate = largest
 
-    def adapt(self, factor: float, wanted: float) -> float:
+    def adapt(self, factor: float, target: float) -> float:
         """Returns the rate for the next second [Hz].
 
         Args:
             factor: real-time factor of the last second.
-            wanted: wanted real-time factor; 0: as fast as possible, and the rate rises to the largest one.
+            target: largest real-time factor; 0: as fast as possible, and the rate rises to the largest one.
         """
-        if not wanted > 0.0 or factor >= _ON_TIME * wanted:
+        if not target > 0.0 or factor >= _ON_TIME * target:
             self.rate = min(self._largest, _RISE * self.rate)
-        elif factor < _BEHIND * wanted:
+        elif factor < _BEHIND * target:
             self.rate = max(min(SLOWEST, self._largest), _FALL * self.rate)
         return self.rate
 

@@ -127,7 +127,7 @@ class Gallery(Node):
         self._options, self._run = options, run
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._scenes = touchable_scenes()
-        self._wanted: Sequence[str] = first
+        self._next_words: Sequence[str] = first
         self._folder = TemporaryDirectory(prefix="haptic_files_")
         self._running, self._linked = "", dict[str, Any]()
         self._words, self._records, self._recorded = list[str](), False, ""
@@ -195,7 +195,7 @@ class Gallery(Node):
 
     def _request(self, words: Sequence[str]) -> None:
         if words[0]:
-            self._wanted = words
+            self._next_words = words
 
     def _follow_link(self, path: str) -> None:
         """Requests the scene and the parameters in the address of an opened page, if it names a scene."""
@@ -211,7 +211,7 @@ class Gallery(Node):
     def _frame(self) -> None:
         while not self._tasks.empty():
             self._tasks.get()()
-        if self._wanted:
+        if self._next_words:
             self._change()
         elif self._running and self._scene is not None and self._scene.ended:
             words, tail = f"{self._running} has ended, exit code {self._scene.code}", self._scene.tail()
@@ -223,7 +223,7 @@ class Gallery(Node):
             self._viewer.frame()
 
     def _change(self) -> None:
-        """Stops the running scene, and starts the wanted one once its process has ended."""
+        """Stops the running scene, and starts the next one once its process has ended."""
         if self._viewer is not None:
             self._leave()
             stopped, self._running = self._running, ""
@@ -234,7 +234,7 @@ class Gallery(Node):
             if not self._scene.stop():
                 return
             self._scene.close()
-        (name, *words), self._wanted = self._wanted, ()
+        (name, *words), self._next_words = self._next_words, ()
         before = self._recording()
         self._running, self._words = name, [word for word in words if not word.startswith("record:=")]
         self._records = parse_arguments(words).get("record") == "true"

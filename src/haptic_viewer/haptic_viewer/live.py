@@ -186,9 +186,9 @@ class LiveExperiment:
         if not self._ticks:
             row.complain("no tick: it waits for its sources or the recorder, or for an answer")
         elif self._parameters.get("mode") == "realtime" and "rate [1/s]" in row.numbers:
-            wanted = 1.0 / self._parameters["period"]
-            if _number(row.numbers["rate [1/s]"]) < _RATE * wanted:
-                row.complain(f"too slow: {row.numbers['rate [1/s]']} ticks/s instead of {wanted:g}", 1)
+            expected = 1.0 / self._parameters["period"]
+            if _number(row.numbers["rate [1/s]"]) < _RATE * expected:
+                row.complain(f"too slow: {row.numbers['rate [1/s]']} ticks/s instead of {expected:g}", 1)
 
     def mismatches(self) -> list[str]:
         """Describes the pairs of publisher and subscription that are not connected because of their QoS."""

@@ -323,7 +323,7 @@ class Viewer(ClockGuard):
             self._share.show_link(link_of(self._link, str(self.parameters["experiment"]), self._changed))
 
     def _queue_value(self, source: str, name: str, value: Any) -> None:
-        self._queue_task(partial(self._actions.want, source, name, value))
+        self._queue_task(partial(self._actions.set_parameter, source, name, value))
 
     # ---- drawing ----------------------------------------------------------------------------------
 

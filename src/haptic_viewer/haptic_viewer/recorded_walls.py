@@ -13,8 +13,8 @@ from haptic_core.errors import InputError
 from haptic_core.markers import MarkerCanvas
 from haptic_msgs.msg import WallState
 from tau_wall_control.walls.drawing import draw_plate
+from tau_wall_control.walls.factory import takes_planes
 from tau_wall_control.walls.planes import planes_from_lists
-from tau_wall_control.walls.renderer import takes_planes
 
 
 class RecordedWalls:

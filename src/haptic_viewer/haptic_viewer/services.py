@@ -88,7 +88,7 @@ class Services:
         self.call(ListParameters, f"{source}/list_parameters", ListParameters.Request(), listed)
 
 
-class WantedValues:
+class QueuedValues:
     """Queue of the parameter values that users have set.
 
     Args:
@@ -99,17 +99,17 @@ class WantedValues:
 
     def __init__(self, services: Services, panels: Mapping[str, ParameterPanel], say: Callable[[str], None]) -> None:
         self._services, self._panels, self._say = services, panels, say
-        self._wanted: dict[tuple[str, str], Any] = {}
-        self._asked: set[tuple[str, str]] = set()
+        self._queued: dict[tuple[str, str], Any] = {}
+        self._pending: set[tuple[str, str]] = set()
 
-    def want(self, source: str, name: str, value: Any) -> None:
+    def queue(self, source: str, name: str, value: Any) -> None:
         """Queues a value; it replaces an earlier one that has not been sent yet."""
-        self._wanted[source, name] = value
+        self._queued[source, name] = value
 
     def send(self) -> None:
         """Sends the values of the parameters without a pending request."""
-        for key in [key for key in self._wanted if key not in self._asked]:
-            (source, name), given = key, self._wanted.pop(key)
+        for key in [key for key in self._queued if key not in self._pending]:
+            (source, name), given = key, self._queued.pop(key)
             panel = self._panels.get(source)
             try:
                 value = panel.value_of(name, given) if panel else given
@@ -122,7 +122,7 @@ class WantedValues:
                 if panel:
                     panel.refuse(name, f"parameter {name}: a number is too large for 64 bits")
                 continue
-            self._asked.add(key)
+            self._pending.add(key)
             self._services.call(
                 SetParametersAtomically,
                 f"{source}/set_parameters_atomically",
@@ -131,13 +131,13 @@ class WantedValues:
             )
 
     def _answered(self, key: tuple[str, str], value: Any, answer: Any) -> None:
-        self._asked.discard(key)
+        self._pending.discard(key)
         source, name = key
         panel = self._panels.get(source)
         reason = "no answer" if answer is None else "" if answer.result.successful else answer.result.reason
         if panel is None:
             self._say(reason)
-        elif key in self._wanted:
+        elif key in self._queued:
             return  # the user has set a newer value
         elif reason:
             panel.refuse(name, reason)

@@ -18,7 +18,7 @@ from haptic_msgs.srv import Step
 from haptic_viewer.clock import ClockPanel
 from haptic_viewer.handle import HandlePanel
 from haptic_viewer.parameters import ParameterPanel
-from haptic_viewer.services import Services, WantedValues
+from haptic_viewer.services import QueuedValues, Services
 
 
 class UserActions:
@@ -39,7 +39,7 @@ class UserActions:
         self._linked: dict[str, Any] = {}
         #: panel of the parameters by node
         self.panels: dict[str, ParameterPanel] = {}
-        self._wanted = WantedValues(self._services, self.panels, clock.say)
+        self._queue = QueuedValues(self._services, self.panels, clock.say)
         #: handle; None without a hand
         self.handle_panel: HandlePanel | None = None
         #: True if the run is paused
@@ -51,7 +51,7 @@ class UserActions:
 
     def send(self) -> None:
         """Sends the actions of the users since the last call."""
-        self._wanted.send()
+        self._queue.send()
         self._services.send()
         if self._handle_pose is not None:
             self._publish_handle(self._handle_pose)
@@ -79,11 +79,11 @@ class UserActions:
             full = f"{source}.{name}"
             if full in self._linked:
                 value = self._linked.pop(full)
-                self._wanted.want(source, name, json.dumps(value) if isinstance(value, list) else value)
+                self._queue.queue(source, name, json.dumps(value) if isinstance(value, list) else value)
 
-    def want(self, source: str, name: str, value: Any) -> None:
+    def set_parameter(self, source: str, name: str, value: Any) -> None:
         """Sets a parameter of a node."""
-        self._wanted.want(source, name, value)
+        self._queue.queue(source, name, value)
 
     def act(self, word: str, number: float) -> None:
         """Performs an action: starts, pauses, steps or resets the run, or sets its pace.
@@ -100,7 +100,7 @@ class UserActions:
         elif word == "step":
             self._services.call_in_turn([(Step, f"{device}/step", Step.Request(ticks=int(number)))])
         elif word == "pace":
-            self._wanted.want(device, "pace", number)
+            self._queue.queue(device, "pace", number)
         else:
             self._reset()
 

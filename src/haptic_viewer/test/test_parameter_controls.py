@@ -13,7 +13,7 @@ from recorded_gui import Gui
 
 from haptic_core.parameters import ParameterSpec, limits_in, load_parameter_specs
 from haptic_viewer.parameters import ParameterPanel, control_of
-from haptic_viewer.services import WantedValues
+from haptic_viewer.services import QueuedValues
 
 SOURCES = Path(__file__).parents[2]
 FILES = sorted(path for path in SOURCES.glob("*/*/*_node.yaml"))
@@ -114,7 +114,7 @@ def test_a_panel_has_a_control_for_every_parameter_and_passes_changes_on(panel: 
     assert changes == [("friction_force", 3.0), ("law", "stribeck")]
 
 
-def test_what_the_server_sets_is_no_change_of_a_user(panel: Any) -> None:
+def test_value_set_by_the_server_is_no_change_of_a_user(panel: Any) -> None:
     _, gui, changes = panel
     slider = gui.made["friction force [N]"]
     with pytest.raises(StopIteration):
@@ -172,9 +172,9 @@ def test_list_whose_numbers_no_parameter_holds_is_refused_on_the_page(panel: Any
     made, gui, _ = panel
     calls: list[Any] = []
     services = SimpleNamespace(call=lambda *call: calls.append(call))
-    wanted = WantedValues(services, {"friction": made}, calls.append)  # type: ignore[arg-type]
-    wanted.want("friction", "force_tensor", text)
-    wanted.send()
+    queued = QueuedValues(services, {"friction": made}, calls.append)  # type: ignore[arg-type]
+    queued.queue("friction", "force_tensor", text)
+    queued.send()
     assert not calls and gui.answer.visible
     assert reason in gui.answer.content and len(gui.answer.content) < 1000
 
@@ -182,7 +182,7 @@ def test_list_whose_numbers_no_parameter_holds_is_refused_on_the_page(panel: Any
 def test_integer_beyond_64_bits_is_refused_on_the_page(panel: Any) -> None:
     made, gui, _ = panel
     made._values["force_tensor"] = [1]
-    wanted = WantedValues(SimpleNamespace(), {"friction": made}, print)  # type: ignore[arg-type]
-    wanted.want("friction", "force_tensor", f"[{2**63}]")
-    wanted.send()
+    queued = QueuedValues(SimpleNamespace(), {"friction": made}, print)  # type: ignore[arg-type]
+    queued.queue("friction", "force_tensor", f"[{2**63}]")
+    queued.send()
     assert "a number is too large for 64 bits" in gui.answer.content

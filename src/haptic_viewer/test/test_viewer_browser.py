@@ -189,5 +189,5 @@ def in_a_browser(folder: Path) -> None:
 
 if find_chromium():
 
-    def test_what_a_user_sees_and_does_in_a_browser(tmp_path: Path) -> None:
+    def test_page_works_in_a_browser(tmp_path: Path) -> None:
         in_a_browser(tmp_path)

@@ -99,7 +99,7 @@ def test_the_rumble_follows_the_force() -> None:
         *(f'{{"axes": [1{"0" * 400}, 0, 0], "buttons": []}}', '{"axes": [0, 0, 0], "buttons": [1e999]}'),
     ],
 )
-def test_what_is_no_message_is_an_error(text: str) -> None:
+def test_malformed_message_is_an_error(text: str) -> None:
     with pytest.raises((ValueError, TypeError, KeyError)):
         parse(text)
 
@@ -141,7 +141,7 @@ class Commands:
         return command
 
 
-def test_each_key_does_what_it_says() -> None:
+def test_each_key_moves_the_handle_as_documented() -> None:
     page, done = Commands(), list[str]()
     Keys(page, done.append)  # type: ignore[arg-type]
     add_scene_keys(page, [f"scene_{n}" for n in range(1, 20)], done.append)  # type: ignore[arg-type]

@@ -79,7 +79,7 @@ def test_the_page_is_whole_and_refers_to_nothing_elsewhere(server: Any) -> None:
     assert policy.startswith("default-src 'none'") and "http" not in policy
 
 
-def test_nobody_can_give_the_page_to_a_public_server(server: Any) -> None:
+def test_page_cannot_be_published_on_a_public_server(server: Any) -> None:
     handlers = {message.__name__ for message in server._websock_server._incoming_handlers}
     assert handlers and not any("Share" in name for name in handlers)
 
@@ -127,7 +127,7 @@ def test_a_run_with_a_page_that_cannot_be_is_refused_before_anything_starts(
 
 @pytest.mark.parametrize("port", ["abc", "-1", "65536", "1.5"])
 @pytest.mark.parametrize("command", [["run", "tau_wall", "view:=true"], ["view", "tau_wall"], ["view"]])
-def test_what_is_no_port_is_a_usage_error(
+def test_invalid_port_is_a_usage_error(
     command: list[str], port: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from haptic_bringup import cli
@@ -205,7 +205,7 @@ def test_another_site_cannot_use_the_page(server: Any, headers: dict[str, str]) 
             connect(f"ws://127.0.0.1:{port}/", subprotocols=subprotocol(), origin=headers["Origin"])  # type: ignore[arg-type]
 
 
-def test_where_the_guard_is_not_asked_no_page_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_page_is_opened_without_its_guard(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with another version of viser that starts its server otherwise."""
     stopped = []
     fake = SimpleNamespace(get_port=lambda: 0, stop=lambda: stopped.append(True))
@@ -218,7 +218,7 @@ def test_where_the_guard_is_not_asked_no_page_is_opened(monkeypatch: pytest.Monk
 # ---- changes from several threads ----------------------------------------------------------------
 
 
-def test_another_thread_leaves_it_to_the_loop_to_wake_who_waits(server: Any) -> None:
+def test_another_thread_wakes_waiting_tasks_through_the_loop(server: Any) -> None:
     loop = asyncio.new_event_loop()
     signal = viewer_page._Signal(loop)
     signal.set()
@@ -342,7 +342,7 @@ def test_a_message_of_ten_megabytes_ends_its_connection_alone(server: Any) -> No
         other.ping().wait(limit(60.0))
 
 
-def test_what_is_no_message_of_the_script_ends_its_connection() -> None:
+def test_malformed_message_of_the_script_ends_its_connection() -> None:
     hands = Hands()
     server = open_page("127.0.0.1", 0, "", hands)
     try:

@@ -78,7 +78,7 @@ def test_a_signal_has_no_values_outside_the_run(tmp_path: Path) -> None:
         (lambda folder: write_bag(folder / "bag", [("/a", FRICTION_STATE, 0, wire(FRICTION_STATE, 0))]), "no run of"),
     ],
 )
-def test_what_is_no_run_is_one_error_with_its_path(tmp_path: Path, make: Any, said: str) -> None:
+def test_directory_without_a_run_is_one_error_with_its_path(tmp_path: Path, make: Any, said: str) -> None:
     with pytest.raises(BagError, match=said) as caught:
         RecordedRun(make(tmp_path))
     assert str(tmp_path) in str(caught.value) and caught.value.hint

@@ -89,7 +89,7 @@ def test_bodies_that_move_have_curves_in_their_colours_and_their_names_come_late
     np.testing.assert_allclose(chart.data[1], 5.0)
 
 
-def test_a_plot_has_not_more_curves_than_can_be_told_apart() -> None:
+def test_plot_has_only_as_many_curves_as_can_be_distinguished() -> None:
     plot, gui = plot_of("haptic_msgs/msg/WallState")
     for time in (0.0, 0.1):
         plot.add(time, WallState(penetration=[0.0] * 20))

@@ -67,7 +67,7 @@ def test_processors_are_busy_for_the_time_in_which_they_are_not_idle(tmp_path: P
     assert Processors(tmp_path / "none").busy() == 0.0
 
 
-def test_pictures_give_way_to_the_run_and_come_back() -> None:
+def test_pictures_pause_for_the_run_and_resume() -> None:
     frames = FrameRate(30.0)
     rates = [frames.adapt(0.3, 1.0) for _ in range(10)]
     assert rates[:2] == [15.0, 7.5] and rates[-1] == SLOWEST

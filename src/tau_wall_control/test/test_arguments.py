@@ -154,7 +154,10 @@ def started() -> WallController:
             ),
             "velocity: expected numbers of shape (1, 3), got 'fast'",
         ),
-        (lambda: DEVICE.with_parameters("platform.mass=x"), "entry 'platform.mass=x': expected a number or a list of "),
+        (
+            lambda: DEVICE.with_parameters("platform.mass=x"),
+            "platform.mass: input should be a valid number, unable to ",
+        ),
         (lambda: DEVICE.with_parameters("platform.mass=-1"), "platform.mass: input should be greater than 0, got -1"),
         (lambda: DEVICE.with_parameters(5), "entry 5: expected section.name=value with a name of the device's file"),
         (lambda: TauDevice.from_file(5), "path: expected the path of a YAML file, got 5"),

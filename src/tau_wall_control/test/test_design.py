@@ -47,9 +47,7 @@ def test_linear_model_is_the_slope_of_the_nonlinear_one(device: TauDevice, model
             assert_allclose(expected[:, k], slope, atol=2e-6 * np.abs(expected).max())
 
 
-def test_a_force_at_the_tool_changes_the_joint_accelerations_as_the_linear_model_says(
-    device: TauDevice, model: Any
-) -> None:
+def test_force_at_the_tool_changes_joint_accelerations_as_in_the_linear_model(device: TauDevice, model: Any) -> None:
     """The device at rest under its weight is linear in the force: equal to rounding."""
     direction = np.array([0.6, 0.0, -0.8])
     at_rest, pushed = (
@@ -212,7 +210,7 @@ def test_refusals(device: TauDevice, options: dict[str, Any], words: str) -> Non
         design_wall_controller(device, **options)
 
 
-def test_schemes_say_what_they_are() -> None:
+def test_modes_of_the_schemes() -> None:
     modes = {name: o.mode for name, o in SCHEMES.items()}
     assert modes["sopc"] == modes["mopc"] == modes["scheduled"] == laws.INTEGRAL
     assert modes["observer"] == laws.OBSERVER | laws.SHARING

@@ -37,7 +37,7 @@ def test_another_device_is_refused(device: TauDevice, design: Any, tmp_path: Pat
         WallController.load(path, slower)
 
 
-def test_what_is_no_controller(device: TauDevice, design: Any, tmp_path: Path) -> None:
+def test_file_without_a_controller_is_refused(device: TauDevice, design: Any, tmp_path: Path) -> None:
     path = tmp_path / "controller.npz"
     with pytest.raises(ControllerFileError, match=r"controller\.npz: cannot be read"):
         WallController.load(path, device)

@@ -242,7 +242,7 @@ LOOPS = [("stiff", 0, 0), ("stiff", 1, 1), ("predictive", 0, 1), ("predictive", 
 @pytest.mark.covering
 @pytest.mark.parametrize(("scheme", "delay", "late"), LOOPS)
 @pytest.mark.parametrize("mass", [0.05, 0.25, 1.0, 10.0, 100.0])
-def test_a_free_body_is_pushed_as_momentum_says(
+def test_pushed_body_conserves_momentum(
     device: TauDevice, design: Any, play: Any, scheme: str, delay: int, late: int, mass: float
 ) -> None:
     """6 N push tool and body together, no chatter, hardly any depth.
@@ -308,7 +308,7 @@ def test_a_blow_gives_the_body_its_momentum(device: TauDevice, design: Any, play
 
 
 @pytest.mark.parametrize("mass", [0.1, 1.0])
-def test_two_planes_of_one_body_give_way_together(device: TauDevice, design: Any, play: Any, mass: float) -> None:
+def test_two_planes_of_one_body_move_together(device: TauDevice, design: Any, play: Any, mass: float) -> None:
     """The tool in a groove of 60 degrees of a free body, pushed down: both move as one mass.
 
     The pushes need the body's whole matrix W: with two bodies of their own the loop along the normals is another.

@@ -70,7 +70,7 @@ def make(context: Context) -> Iterator[Callable[..., Bench]]:
     yield from made_benches(lambda **parameters: Bench(context, **parameters))
 
 
-def test_the_node_says_what_the_walls_say(make: Callable[..., Bench]) -> None:
+def test_node_and_walls_agree(make: Callable[..., Bench]) -> None:
     device, bench, twin = TauDevice.default(), make(scheme="scheduled").start(), guarded(scheme="scheduled")
     touched = 0
     for theta, rate in way(device, 40):
@@ -89,7 +89,7 @@ def test_the_node_says_what_the_walls_say(make: Callable[..., Bench]) -> None:
     assert 5 < touched < 40
 
 
-def test_walls_are_set_between_ticks_whole_or_not_at_all_and_told(make: Callable[..., Bench]) -> None:
+def test_walls_are_set_between_ticks_whole_or_not_at_all_and_published(make: Callable[..., Bench]) -> None:
     device, bench = TauDevice.default(), make().start()
     theta = device.inverse_kinematics((0.0, 0.0, 0.002))
     _, before = bench.answer(theta)
@@ -116,7 +116,7 @@ def test_walls_are_set_between_ticks_whole_or_not_at_all_and_told(make: Callable
         assert list(state.point) == list(request.points)
 
 
-def test_a_safe_stop_lasts_until_a_reset_and_is_told_once(make: Callable[..., Bench]) -> None:
+def test_safe_stop_lasts_until_a_reset_and_is_reported_once(make: Callable[..., Bench]) -> None:
     device, bench = TauDevice.default(), make(longest_saturation=0.02).start()
     away, deep = (device.inverse_kinematics((0.0, 0.0, z)) for z in (0.005, -0.01))
     held, _ = bench.answer(away)
@@ -177,7 +177,7 @@ def test_markers_show_the_device_and_walls_that_are_gone_vanish(make: Callable[.
     assert bench.markers[2].markers[0].action == Marker.DELETEALL
 
 
-def test_how_long_the_steps_took_is_told_at_the_end(make: Callable[..., Bench]) -> None:
+def test_computing_times_of_the_steps_are_reported_at_the_end(make: Callable[..., Bench]) -> None:
     bench = make().start()
     for _ in range(5):
         bench.answer(TauDevice.default().inverse_kinematics((0.0, 0.0, 0.005)))
@@ -203,7 +203,7 @@ def near(*surfaces: tuple[int, Any, Any, Any, float], p: np.ndarray) -> ContactP
     return message
 
 
-def test_surfaces_of_another_node_are_rendered_and_told(make: Callable[..., Bench]) -> None:
+def test_surfaces_of_another_node_are_rendered_and_published(make: Callable[..., Bench]) -> None:
     """Several, one, none: the answers are the library's for planes that lie the sphere's radius further out."""
     bench, twin = make(inputs=["contact:planes"]).start(), guarded(moving=True)
     device = TauDevice.default()

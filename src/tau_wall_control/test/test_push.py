@@ -116,7 +116,7 @@ def test_stiff_with_counts_and_noise(device: TauDevice, design: Any) -> None:
 
 
 @pytest.mark.parametrize("delay", [0, 1])
-def test_delay_is_what_it_says(device: TauDevice, design: Any, delay: int) -> None:
+def test_delay_of_n_samples_delays_the_torque_by_n_samples(device: TauDevice, design: Any, delay: int) -> None:
     """The push begins with sample 1000 and is seen by sample 1001, whose torque acts `delay` samples later."""
     run = simulate_push(device, design("scheduled"), point=(0, 0, 0), duration=1.02, delay=delay)
     changed = np.abs(run.torque - device.gravity_torque_at((0, 0, 0))).max(axis=1) > 1e-6
@@ -133,7 +133,7 @@ def test_other_pushes(device: TauDevice, design: Any, force: float) -> None:
     assert slow.stiffness > 60e3
 
 
-def test_predictive_gives_way_sideways_less(device: TauDevice, design: Any) -> None:
+def test_predictive_control_has_less_lateral_displacement(device: TauDevice, design: Any) -> None:
     """Constraints over a horizon do not make the wall stiffer than torque sharing; the tool stays nearer its line."""
     stiff, planned = (push_all(device, design(s), delay=1) for s in ("stiff", "predictive"))
     assert min(r.stiffness for r in planned) > 25e3
@@ -160,7 +160,7 @@ def test_a_longer_program_finds_no_smaller_bound(device: TauDevice) -> None:
     )
 
 
-def test_a_push_past_the_motors_is_said_so(device: TauDevice, design: Any) -> None:
+def test_push_beyond_the_motors_is_reported(device: TauDevice, design: Any) -> None:
     point = (0.0, 0.0, 0.0)
     force = 2.0 * stiffest_push(device, point)
     run = simulate_push(device, design("stiff"), point=point, force=force)

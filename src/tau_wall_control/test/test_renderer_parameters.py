@@ -122,7 +122,7 @@ def test_files_of_mechanism_and_controller(tmp_path: Path) -> None:
         ({"controller_file": "/no/gains.npz"}, r"parameter controller_file: /no/gains\.npz: cannot be read"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:
+def test_unusable_parameters_are_refused_in_one_line(change: dict[str, Any], message: str) -> None:
     with pytest.raises(TauError, match="^" + message) as caught:
         WallRenderer.from_parameters(values(**change))
     assert "\n" not in str(caught.value)
@@ -190,7 +190,7 @@ def test_contact_ends_at_the_release_gap() -> None:
         assert walls.state is not None and walls.state.in_contact[0] == contact
 
 
-def test_saturation_may_last_as_long_as_is_said_and_no_longer() -> None:
+def test_saturation_may_last_as_long_as_the_parameter() -> None:
     device = TauDevice.default()
     deep, rate = device.inverse_kinematics((0.0, 0.0, -0.01)), np.zeros(6)
     for longest in (0.02, 0.05):

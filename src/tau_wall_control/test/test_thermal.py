@@ -55,7 +55,7 @@ def test_the_limit_is_the_peak_to_the_knee_and_falls_without_a_jump_to_the_conti
     assert (falls <= 0.0).all() and falls.min() > -0.01 * device.peak_torque
 
 
-def test_whatever_is_wanted_the_load_stays_below_one(quick: TauDevice) -> None:
+def test_thermal_load_stays_below_one_under_any_torque(quick: TauDevice) -> None:
     thermal, wanted = ThermalLimit(quick, PERIOD), np.random.default_rng(0)
     for _ in range(20_000):
         torque = np.clip(wanted.uniform(-2.0, 2.0, 6) * quick.peak_torque, -thermal.limit, thermal.limit)
@@ -77,7 +77,7 @@ def test_the_torque_that_a_push_takes_is_the_static_one_of_the_simulation(device
     )
 
 
-def test_what_is_held_for_good_takes_the_continuous_torque_and_no_more(device: TauDevice) -> None:
+def test_force_that_is_held_permanently_takes_the_continuous_torque(device: TauDevice) -> None:
     h = device.parameters.workspace.cube_edge / 2.0
     shares, good = [], []
     for x in (-h, 0.0, h):

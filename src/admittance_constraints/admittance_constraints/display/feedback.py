@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from admittance_constraints.checks import finite_number, finite_vector
 from admittance_constraints.display import motion_kernels
 from admittance_constraints.generation.reference_generator import Reference
+from haptic_math.quantities import float_array
 
 _SIZE = 6
 
@@ -170,10 +171,7 @@ def motion_command(feedforward: ArrayLike, feedback: ArrayLike) -> np.ndarray:
 
 
 def _gain(name: str, value: ArrayLike) -> np.ndarray:
-    try:
-        gain = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected a number, shape ({_SIZE},) or ({_SIZE}, {_SIZE}), got {value!r}") from None
+    gain = float_array(name, value, f"(), ({_SIZE},) or ({_SIZE}, {_SIZE})")
     if gain.shape == ():
         gain = np.full(_SIZE, float(gain))
     if gain.shape == (_SIZE,):

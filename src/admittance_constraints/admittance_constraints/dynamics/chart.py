@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -31,6 +32,28 @@ NEWTON_STEPS = 4
 CONVERGED = 1e-8
 
 
+class Accelerations(NamedTuple):
+    """Outputs of `Chart.accelerations`.
+
+    Attributes:
+        qddot: (12), shape (n,).
+        multipliers: lambda (11), shape (m,).
+        xddot: (14), shape (6,).
+        zddot: (16), shape (nz,).
+        twist_rate: rate of the tool's twist, shape (6,).
+        healths: smallest pivots of the three systems of equations, shape (3,).
+        free: qddot without the constraint forces, shape (n,).
+    """
+
+    qddot: ca.MX
+    multipliers: ca.MX
+    xddot: ca.MX
+    zddot: ca.MX
+    twist_rate: ca.MX
+    healths: ca.MX
+    free: ca.MX
+
+
 @dataclass(frozen=True)
 class Prediction:
     """Result of an integration rule, before `Chart.state_after` brings it onto the submanifold.
@@ -38,7 +61,7 @@ class Prediction:
     Attributes:
         z, zdot: at the end of the step, shape (nz,).
         guess: of q at the end of the step, shape (n,).
-        first: outputs of `Chart.accelerations` at the beginning of the step.
+        first: accelerations at the beginning of the step.
         health: 0 where an implicit rule has not converged, else 1.
         free: qdot at the end of the step under all forces except those of the constraints, shape (n,); rules of order
             one have it, and the symmetric projection then computes the constraint forces anew.
@@ -47,7 +70,7 @@ class Prediction:
     z: ca.MX
     zdot: ca.MX
     guess: ca.MX
-    first: tuple[ca.MX, ...]
+    first: Accelerations
     health: ca.MX
     free: ca.MX | None = None
 
@@ -254,7 +277,7 @@ class Chart:
         qdot, zdot = self._velocity(z, zdot, q, p, pose)
         return z, zdot, q, qdot, ca.fmin(health, predicted.health)
 
-    def stage(self, z: ca.MX, zdot: ca.MX, guess: ca.MX, p: ca.MX, pose: ca.MX) -> tuple[ca.MX, ca.MX]:
+    def stage(self, z: ca.MX, zdot: ca.MX, guess: ca.MX, p: ca.MX) -> tuple[ca.MX, ca.MX]:
         """Gives q, qdot of an inner stage, without projection."""
         if not self.parametrised:
             return z, zdot

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from admittance_constraints.dynamics.chart import FORCE, NEWTON_STEPS, Chart, function
-from admittance_constraints.dynamics.integrators import RULES, Rule
+from admittance_constraints.dynamics.integrators import RULES, Rule, Start
 from admittance_constraints.model import symbolic
 from admittance_constraints.model.definition import TASK
 from admittance_constraints.model.mechanism import Mechanism
@@ -81,7 +81,7 @@ def _step_in_coordinates(c: Chart, rule: Rule) -> StepFunction:
     state, f0, f1 = (ca.MX.sym(name, size) for name, size in (("state", states.size), ("f0", FORCE), ("f1", FORCE)))
     p, pose = ca.MX.sym("p", c.p.numel()), ca.MX(0, 1)
     z, zdot, q, qdot = (state[part] for part in states.slices.values())
-    predicted = rule(c, z, zdot, q, qdot, f0, f1, p, pose)
+    predicted = rule(c, Start(z, zdot, q, qdot, f0, f1, p, pose))
     qddot, multipliers, xddot, zddot, twist_rate, healths, _ = predicted.first
     z, zdot, q, qdot, health = c.state_after(predicted, q, p, pose)
     x, xdot, orientation, twist, *scalars = c.output(z, zdot, q, qdot, p, pose)
@@ -106,13 +106,13 @@ def _step_about_pose(c: Chart, rule: Rule) -> StepFunction:
     p = ca.MX.sym("p", c.p.numel())
     pose, rates, x, z = (state[part] for part in states.slices.values())
     zero = ca.MX.zeros(TASK)
-    predicted = rule(c, zero, rates, zero, rates, f0, f1, p, pose)
+    predicted = rule(c, Start(zero, rates, zero, rates, f0, f1, p, pose))
     uddot, multipliers, _, _, twist_rate, healths, _ = predicted.first
     _, _, u, udot, health = c.state_after(predicted, zero, p, pose)
     new_pose, new_rates = _recentre(c)(u, udot, pose)
     _, _, orientation, twist, *scalars = c.output(zero, new_rates, zero, new_rates, p, new_pose)
     mobility, per_zdot = _response(c, zero, zero, p, pose)
-    angles = _angles(c)
+    angles = _angles()
     new_x, new_xdot, _ = angles(new_pose, new_rates, ca.MX.zeros(TASK), x)
     _, _, xddot = angles(pose, rates, uddot, x)
     new_z, new_zdot, _ = _parameters(c)(z, new_x, new_xdot, ca.MX.zeros(TASK), p)
@@ -143,7 +143,7 @@ def _recentre(c: Chart) -> ca.Function:
     return function("recentre", [u, udot, pose], [new, rates], ["pose", "rates"])
 
 
-def _angles(c: Chart) -> ca.Function:
+def _angles() -> ca.Function:
     """Makes (pose, [v; omega], rates of these, previous x) -> x, xdot, xddot in the paper's angles, unwrapped.
 
     At sin q6 = 0, where the angles have no rates, the rate of q4 is given as zero.

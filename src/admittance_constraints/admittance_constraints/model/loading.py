@@ -8,7 +8,6 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +15,7 @@ from admittance_constraints import mechanisms
 from admittance_constraints.errors import MechanismError
 from admittance_constraints.model.mechanism import Mechanism
 from haptic_files import FileError, check_file
+from haptic_files.plugins import find_plugin, installed_plugins
 
 #: group of the entry points of mechanisms
 ENTRY_POINTS = "haptic_mechanisms"
@@ -63,10 +63,9 @@ def installed_mechanism(name: str, /, **arguments: object) -> Mechanism:
     """
     if name in mechanisms.__all__:
         return load_mechanism(name, **arguments)
-    points = entry_points(group=ENTRY_POINTS)
-    found = next((point for point in points if name in (point.name, point.value)), None)
+    found = find_plugin(ENTRY_POINTS, name)
     if found is None:
-        known = ", ".join([*mechanisms.__all__, *sorted({point.name for point in points})])
+        known = ", ".join([*mechanisms.__all__, *installed_plugins(ENTRY_POINTS)])
         raise MechanismError(
             f"mechanism {name}: expected one of {known}; one of your own is an entry point of group {ENTRY_POINTS}"
         )

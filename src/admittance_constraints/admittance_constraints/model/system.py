@@ -8,6 +8,7 @@ a further argument. At that pose u = 0, and no orientation is singular.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -75,23 +76,53 @@ class System:
         return [self.q, self.qdot, self.parameters, self.pose]
 
 
+class _Motion(NamedTuple):
+    """Motion of the tool as expressions of the coordinates of a chart.
+
+    Attributes:
+        q, qdot: symbols of coordinates and rates, shape (n,).
+        pose: symbols of the pose where u = 0, shape (7,); shape (0,) in the mechanism's own coordinates.
+        x, xdot: task coordinates and rates, shape (6,).
+        rotation: rotation matrix of the body, shape (3, 3).
+        omega: angular velocity in body axes, shape (3,).
+        orientation: quaternion (x, y, z, w).
+    """
+
+    q: ca.SX
+    qdot: ca.SX
+    pose: ca.SX
+    x: ca.SX
+    xdot: ca.SX
+    rotation: ca.SX
+    omega: ca.SX
+    orientation: ca.SX
+
+    def express(self, d: Definition, expression: ca.SX) -> ca.SX:
+        """Writes an expression of a definition in the chart's own symbols."""
+        old = [d.x, d.xdot, ca.vec(d.rotation), d.angular_velocity]
+        new = [self.x, self.xdot, ca.vec(self.rotation), self.omega]
+        if d.is_rigid_body and self.q is not d.q:  # a user may have written q instead of x
+            old, new = [d.q, d.qdot, *old], [self.x, self.xdot, *new]
+        result: ca.SX = ca.substitute([ca.SX(expression)], old, [ca.densify(value) for value in new])[0]
+        return result
+
+
 def in_coordinates(d: Definition, keep: set[str] | None = None) -> System:
     """Derives the system in the mechanism's own coordinates, with all constraints or those named in `keep`."""
     assert d.phi is not None
     angles = d.phi[3:]
     xdot = symbolic.along(d.phi, d.q, d.qdot)
-    return _derive(
-        d,
-        d.q,
-        d.qdot,
+    motion = _Motion(
+        q=d.q,
+        qdot=d.qdot,
         pose=ca.SX(0, 1),
         x=d.phi,
         xdot=xdot,
         rotation=symbolic.rotation_from_angles(angles),
         omega=ca.mtimes(symbolic.body_rates(angles), xdot[3:]),
         orientation=symbolic.quaternion_from_angles(angles),
-        keep=keep,
     )
+    return _derive(d, motion, keep)
 
 
 def about_pose(d: Definition, keep: set[str] | None = None) -> System:
@@ -102,79 +133,46 @@ def about_pose(d: Definition, keep: set[str] | None = None) -> System:
     orientation = symbolic.quaternion_product(pose[3:], symbolic.cayley_quaternion(u[3:]))
     rotation = symbolic.rotation_from_quaternion(orientation)
     x = ca.vertcat(pose[:3] + u[:3], symbolic.angles_from_rotation(rotation))
-    return _derive(
-        d,
-        u,
-        udot,
+    motion = _Motion(
+        q=u,
+        qdot=udot,
         pose=pose,
         x=x,
         xdot=symbolic.along(x, u, udot),
         rotation=rotation,
         omega=ca.mtimes(symbolic.cayley_body_rates(u[3:]), udot[3:]),
         orientation=orientation,
-        keep=keep,
     )
+    return _derive(d, motion, keep)
 
 
-def _derive(
-    d: Definition,
-    q: ca.SX,
-    qdot: ca.SX,
-    *,
-    pose: ca.SX,
-    x: ca.SX,
-    xdot: ca.SX,
-    rotation: ca.SX,
-    omega: ca.SX,
-    orientation: ca.SX,
-    keep: set[str] | None,
-) -> System:
-    def express(expression: ca.SX) -> ca.SX:
-        """Writes an expression in the chart's own symbols."""
-        old = [d.x, d.xdot, ca.vec(d.rotation), d.angular_velocity]
-        new = [x, xdot, ca.vec(rotation), omega]
-        if d.is_rigid_body:  # a user may have written q instead of x
-            old, new = [d.q, d.qdot, *old], [x, xdot, *new]
-            if q is d.q:
-                old, new = old[2:], new[2:]
-        result: ca.SX = ca.substitute([ca.SX(expression)], old, [ca.densify(value) for value in new])[0]
-        return result
-
+def _derive(d: Definition, motion: _Motion, keep: set[str] | None) -> System:
+    """Derives the system in the chart of a motion; `keep` as in `in_coordinates`."""
+    q, qdot, x = motion.q, motion.qdot, motion.x
     assert d.energy is not None
-    energy = express(d.energy)
+    energy = motion.express(d, d.energy)
     inertia, _ = ca.hessian(energy, qdot)
-    potential = express(d.potential_energy)
-
-    body_velocity = ca.vertcat(ca.mtimes(rotation.T, xdot[:3]), omega)
-    passive = -ca.gradient(potential, q)
-    body_jacobian = ca.jacobian(body_velocity, qdot)
-    for wrench in d.body_wrenches:  # tau_q = J_b^T tau_body (appendices)
-        passive = passive + ca.mtimes(body_jacobian.T, express(wrench))
-    if d.is_rigid_body and pose.numel():  # forces dual to the angles' rates become forces dual to u'
-        passive = passive + ca.mtimes(ca.jacobian(xdot, qdot).T, express(d.applied - d.damping) + ca.SX.zeros(TASK))
-    else:
-        passive = passive + express(d.applied - d.damping)
-
+    potential = motion.express(d, d.potential_energy)
     holonomic, nonholonomic = (
-        [(name, express(expression)) for name, expression in constraints if keep is None or name in keep]
+        [(name, motion.express(d, expression)) for name, expression in constraints if keep is None or name in keep]
         for constraints in (d.holonomic_constraints, d.nonholonomic_constraints)
     )
     values = [value for _, value in holonomic]
     rows = [ca.jacobian(value, q) for value in values] + [ca.jacobian(value, qdot) for _, value in nonholonomic]
     A = ca.vertcat(ca.SX(0, q.numel()), *rows)
-    twist = ca.vertcat(xdot[:3], ca.mtimes(rotation, omega))
+    twist = ca.vertcat(motion.xdot[:3], ca.mtimes(motion.rotation, motion.omega))
     twist_jacobian = ca.jacobian(twist, qdot)
     task_jacobian = ca.jacobian(x, q)
     return System(
         q=q,
         qdot=qdot,
         parameters=ca.vertcat(ca.SX(0, 1), *d.parameter_symbols),
-        pose=pose,
+        pose=motion.pose,
         inertia=inertia,
         coriolis=_christoffel(inertia, q, qdot),
         kinetic_energy=energy,
         potential_energy=potential,
-        passive_force=ca.densify(passive),
+        passive_force=_passive_force(d, motion, potential),
         names=tuple(name for name, _ in holonomic + nonholonomic),
         holonomic=ca.vertcat(ca.SX(0, 1), *values),
         constraint_matrix=A,
@@ -182,10 +180,25 @@ def _derive(
         x=x,
         task_jacobian=task_jacobian,
         task_bias=symbolic.along(ca.mtimes(task_jacobian, qdot), q, qdot),
-        orientation=orientation,
+        orientation=motion.orientation,
         twist_jacobian=twist_jacobian,
         twist_bias=symbolic.along(ca.mtimes(twist_jacobian, qdot), q, qdot),
     )
+
+
+def _passive_force(d: Definition, motion: _Motion, potential: ca.SX) -> ca.SX:
+    """Derives all forces but the user's, dual to the coordinates' rates, shape (n,)."""
+    body_velocity = ca.vertcat(ca.mtimes(motion.rotation.T, motion.xdot[:3]), motion.omega)
+    passive = -ca.gradient(potential, motion.q)
+    body_jacobian = ca.jacobian(body_velocity, motion.qdot)
+    for wrench in d.body_wrenches:  # tau_q = J_b^T tau_body (appendices)
+        passive = passive + ca.mtimes(body_jacobian.T, motion.express(d, wrench))
+    others = motion.express(d, d.applied - d.damping)
+    if d.is_rigid_body and motion.pose.numel():  # forces dual to the angles' rates become forces dual to u'
+        passive = passive + ca.mtimes(ca.jacobian(motion.xdot, motion.qdot).T, others + ca.SX.zeros(TASK))
+    else:
+        passive = passive + others
+    return ca.densify(passive)
 
 
 def _christoffel(M: ca.SX, q: ca.SX, qdot: ca.SX) -> ca.SX:

@@ -22,6 +22,7 @@ from convex_contact.model.bodies import FREE, move
 from convex_contact.model.world import World, WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.simulator import ContactReport, Simulator
+from haptic_files.moved_modules import RenamedMember
 
 
 class ActuatedWorld:
@@ -147,7 +148,7 @@ class ActuatedWorld:
                 out[q] = pin.integrate(self.world.trees[tree].model.model, x[q], change[v])
         return out
 
-    def place(self, x: ArrayLike) -> None:
+    def set_state(self, x: ArrayLike) -> None:
         """Sets the simulator to a state, at time 0.
 
         Raises:
@@ -158,10 +159,12 @@ class ActuatedWorld:
         d.arrays.q[:], d.arrays.v[:] = state[: self._nq], state[self._nq :]
         d.time = 0.0
 
-    def goal(self, **places: ArrayLike) -> np.ndarray:
+    place = RenamedMember("set_state")
+
+    def goal(self, **positions: ArrayLike) -> np.ndarray:
         """Returns the start state at rest, with free bodies moved to positions (3,) [m], given by name."""
-        self.place(self._start)
-        for name, position in places.items():
+        self.set_state(self._start)
+        for name, position in positions.items():
             self.simulator.set_state(name, position=position)
         a = self.simulator.dynamics.arrays
         return np.concatenate([a.q, np.zeros(self._nv)])
@@ -188,7 +191,7 @@ class ActuatedWorld:
         Raises:
             ConvergenceError: the step has no solution.
         """
-        self.place(x)
+        self.set_state(x)
         a = self.simulator.dynamics.arrays
         a.effort[:] = 0.0
         a.effort[self._columns] = u
@@ -200,7 +203,7 @@ class ActuatedWorld:
 
     def linearize(self, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns A (N, 2 nv, 2 nv) and B (N, 2 nv, inputs) of the motion from states[0]."""
-        self.place(states[0])
+        self.set_state(states[0])
         actuation = np.zeros((len(inputs), self._nv))
         actuation[:, self._columns] = inputs
         A, B = rollout(self.simulator, len(inputs), actuation=actuation).step_jacobians()

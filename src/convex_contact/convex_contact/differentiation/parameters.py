@@ -118,8 +118,8 @@ class RolloutParameters:
             if body.geometries:
                 names += [f"{kind}({body.name})" for kind in SURFACE]
         names += [f"link_parameters({tree.name})" for tree in self.world.trees]
-        met = {(self._members[a][0], self._members[b][0]) for a, b in self._pairs}
-        for one, two in sorted({(min(pair), max(pair)) for pair in met}):
+        touching = {(self._members[a][0], self._members[b][0]) for a, b in self._pairs}
+        for one, two in sorted({(min(pair), max(pair)) for pair in touching}):
             pair = f"({self.world.bodies[one].name}, {self.world.bodies[two].name})"
             names += [kind + pair for kind in SURFACE]
         return names

@@ -312,7 +312,7 @@ class ContactRenderer:
             planes = self._known_planes.get(tick)
             if planes is None or len(planes.key) != len(push):
                 known = "none" if planes is None else str(len(planes.key))
-                rejected.append(f"{name}: {len(push)} pushes at tick {tick}, and {known} were told")
+                rejected.append(f"{name}: normal forces at tick {tick}: expected {known}, got {len(push)}")
             else:
                 rendering.react(planes, push, tangential)
         return rejected

@@ -153,8 +153,33 @@ class JointMotion:
         return rigid_slope(period)
 
 
+class MotorNumbers:
+    """Base of motors whose numbers compiled code reads in an array."""
+
+    #: columns of the attributes in the array
+    PLACES: ClassVar[dict[str, slice]] = {}
+
+    def share(self, number: int, numbers: np.ndarray, timed: set[tuple[int, str]], *, limitable: bool = False) -> None:
+        """Keeps gains, targets, feedforward and limits in an array as well.
+
+        Args:
+            number: number of the motor in its simulator.
+            numbers: output, and kept up to date: the values; of functions of time those of the last step, first NaN.
+            timed: output, and kept up to date: the functions of time, by the motor's number and the attribute's name.
+            limitable: a velocity limit may be set later where there is none now.
+        """
+        object.__setattr__(self, "_shared", (number, numbers, timed, limitable))
+        for name in self.PLACES:
+            self._share(name, getattr(self, name))
+
+    def _share(self, name: str, value: Any) -> None:
+        number, numbers, timed, _ = self.__dict__["_shared"]
+        numbers[self.PLACES[name]] = math.nan if callable(value) else value
+        (timed.add if callable(value) else timed.discard)((number, name))
+
+
 @dataclass
-class JointActuator:
+class JointActuator(MotorNumbers):
     """A motor with a PD controller; changes between steps act from the next step on.
 
     Targets, feedforward and limit may be functions of time (s), such as :class:`StepFunction`: a step takes their
@@ -198,14 +223,12 @@ class JointActuator:
         "proportional_gain": 0.0, "derivative_gain": 0.0, "target_position": None, "target_velocity": None,
         "feedforward": None,
     }  # fmt: skip
-    _NUMBERS: ClassVar[tuple[str, ...]] = (
-        "proportional_gain", "derivative_gain", "target_position", "target_velocity", "feedforward", "effort_limit",
-        "velocity_limit",
-    )  # fmt: skip
     #: attributes that may be functions of time
     TIMED: ClassVar[tuple[str, ...]] = ("target_position", "target_velocity", "feedforward", "effort_limit")
-    #: columns of the attributes in :meth:`share`
-    PLACES: ClassVar[dict[str, slice]] = {name: slice(k, k + 1) for k, name in enumerate(_NUMBERS)}
+    PLACES: ClassVar[dict[str, slice]] = {
+        name: slice(k, k + 1)
+        for k, name in enumerate(("proportional_gain", "derivative_gain", *TIMED, "velocity_limit"))
+    }
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (callable(value) and name in self.TIMED):
@@ -215,26 +238,8 @@ class JointActuator:
         if fixed and name == "velocity_limit" and value < self.velocity_limit == math.inf:
             raise ValueError("velocity_limit: expected inf, as when the simulator was made, got a limit")
         object.__setattr__(self, name, value)
-        if shared is not None and name in self._NUMBERS:
+        if shared is not None and name in self.PLACES:
             self._share(name, value)
-
-    def share(self, number: int, numbers: np.ndarray, timed: set[tuple[int, str]], *, limitable: bool = False) -> None:
-        """Keeps gains, targets, feedforward and limits in an array (7,) as well.
-
-        Args:
-            number: number of the motor in its simulator.
-            numbers: output, and kept up to date: the values; of functions of time those of the last step, first NaN.
-            timed: output, and kept up to date: the functions of time, by the motor's number and the attribute's name.
-            limitable: a velocity limit may be set later where there is none now.
-        """
-        object.__setattr__(self, "_shared", (number, numbers, timed, limitable))
-        for name in self._NUMBERS:
-            self._share(name, getattr(self, name))
-
-    def _share(self, name: str, value: Any) -> None:
-        number, numbers, timed, _ = self.__dict__["_shared"]
-        numbers[self._NUMBERS.index(name)] = math.nan if callable(value) else value
-        (timed.add if callable(value) else timed.discard)((number, name))
 
     def _checked(self, name: str, value: Any) -> Any:
         if name in self._LOWEST:

@@ -6,7 +6,6 @@ The motor of a joint of a tree with one coordinate is a :class:`~convex_contact.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from convex_contact.model import body_joint_kernels as kernels
 from convex_contact.model.body import WorldError, vector
 from convex_contact.model.body_joints import WITH_AXIS, BodyJoint, body_joints
 from convex_contact.model.body_rows import BodyRowLists
-from convex_contact.model.joints import JointActuator
+from convex_contact.model.joints import JointActuator, MotorNumbers
 from convex_contact.model.names import unknown_name
 from convex_contact.problem import checks
 from convex_contact.problem.constraints import Constraint, GivenRows, Rows
@@ -39,7 +38,7 @@ GivenNumbers = Sequence[float] | np.ndarray | Callable[[float], Sequence[float] 
 _SEVERAL = {"JointModelSpherical": "ball", "JointModelPlanar": "planar", "JointModelFreeFlyer": "free"}
 
 
-class AxesActuator:
+class AxesActuator(MotorNumbers):
     """Base of the motors of joints with three velocities: checks of their numbers, and functions of time.
 
     Attributes:
@@ -57,11 +56,8 @@ class AxesActuator:
         if not (callable(value) and name in self._COUNTS):
             value = self._checked(name, value)
         object.__setattr__(self, name, value)
-        if "_shared" in self.__dict__:
+        if "_shared" in self.__dict__ and name in self.PLACES:
             self._share(name, value)
-
-    def _share(self, name: str, value: Any) -> None:
-        """Keeps an attribute in an array as well; see :meth:`BallActuator.share`."""
 
     def _checked(self, name: str, value: Any) -> Any:
         return tuple(vector(value, self._COUNTS[name], name).tolist()) if name in self._COUNTS else value
@@ -122,7 +118,6 @@ class BallActuator(AxesActuator):
     _COUNTS: ClassVar[dict[str, int]] = {"target_position": 4, "target_velocity": 3, "feedforward": 3}
     #: attributes that may be functions of time
     TIMED: ClassVar[tuple[str, ...]] = tuple(_COUNTS)
-    #: columns of the attributes in :meth:`share`
     PLACES: ClassVar[dict[str, slice]] = {
         "proportional_gain": slice(0, 1), "derivative_gain": slice(1, 2), "target_position": slice(2, 6),
         "target_velocity": slice(6, 9), "feedforward": slice(9, 12), "effort_limit": slice(12, 13),
@@ -142,18 +137,6 @@ class BallActuator(AxesActuator):
         if name == "target_position":
             checks.quaternion_length(name, found, error=WorldError)
         return found
-
-    def share(self, number: int, numbers: np.ndarray, timed: set[tuple[int, str]], *, limitable: bool = True) -> None:
-        """Keeps gains, targets, feedforward and limits in an array (14,) as well; see `JointActuator.share`."""
-        object.__setattr__(self, "_shared", (number, numbers, timed))
-        for name in self.PLACES:
-            self._share(name, getattr(self, name))
-
-    def _share(self, name: str, value: Any) -> None:
-        if name in self.PLACES:
-            number, numbers, timed = self.__dict__["_shared"]
-            numbers[self.PLACES[name]] = math.nan if callable(value) else value
-            (timed.add if callable(value) else timed.discard)((number, name))
 
     def numbers(self, rotation: np.ndarray, time: float, period: float) -> np.ndarray:
         """Returns numbers b, v^, R, beta, lower, upper of the three rows in a step (6, 3).
@@ -429,9 +412,3 @@ def kind_of_several(world: World, tree: int | str, joint: str) -> str:
         if tree in (number, known.name) and model is not None and model.existJointName(joint):
             return _SEVERAL.get(model.joints[model.getJointId(joint)].shortname(), "")
     return ""
-
-
-def is_ball(world: World, tree: int | str, joint: str) -> bool:
-    """Returns whether a tree has a ball joint of a name; deprecated."""
-    warnings.warn("is_ball is deprecated; use kind_of_several", DeprecationWarning, stacklevel=2)
-    return kind_of_several(world, tree, joint) == "ball"

@@ -169,11 +169,11 @@ class _Builder:
         geometries = []
         for part, shape in shapes:
             where = f"{field}.{part}"
-            solid: Shape = self._named(where, shape.made, self.folder)
+            solid: Shape = self._named(where, shape.to_shape, self.folder)
             placement = self._named(where, Pose.of, shape.position, shape.orientation, "placement")
             surface = self._material(f"{where}.material", shape.material, default)
-            meets = self._named(f"{where}.hydroelastic", shape.meets, self.folder)
-            geometries.append(self._named(where, Geometry, solid, placement, surface, meets, shape.color))
+            hydroelastic = self._named(f"{where}.hydroelastic", shape.to_surface, self.folder)
+            geometries.append(self._named(where, Geometry, solid, placement, surface, hydroelastic, shape.color))
         options = body.model_dump(exclude={"name", "shape", "shapes", "material"})
         self.world.add_body(body.name, geometries=geometries, **options)
 

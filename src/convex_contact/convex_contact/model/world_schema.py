@@ -55,12 +55,12 @@ class HydroelasticEntry(StrictModel):
     pressure: list[float] | None = None
     triangles: list[tuple[int, int, int]] | None = None
 
-    def made(self) -> Hydroelastic | Mesh:
+    def to_surface(self) -> Hydroelastic | Mesh:
         given = self.model_dump(exclude_none=True)
         for kind, names in HYDROELASTIC_FIELDS.items():
             if set(given) == set(names):
-                made: Hydroelastic | Mesh = kind(**given)
-                return made
+                surface: Hydroelastic | Mesh = kind(**given)
+                return surface
         expected = "; or ".join(", ".join(names) for names in HYDROELASTIC_FIELDS.values())
         raise ValueError(f"expected {expected}; got {', '.join(given) or 'nothing'}")
 
@@ -81,15 +81,15 @@ class ShapeEntry(StrictModel):
     position: Triple = (0, 0, 0)
     orientation: Quadruple = (0, 0, 0, 1)
 
-    def meets(self, folder: Path) -> Hydroelastic | Mesh | None:
-        return None if self.hydroelastic is None else self.hydroelastic.made()
+    def to_surface(self, folder: Path) -> Hydroelastic | Mesh | None:
+        return None if self.hydroelastic is None else self.hydroelastic.to_surface()
 
 
 class _Sphere(ShapeEntry):
     type: Literal["sphere"]
     radius: float
 
-    def made(self, folder: Path) -> Shape:
+    def to_shape(self, folder: Path) -> Shape:
         return Sphere(self.radius)
 
 
@@ -97,7 +97,7 @@ class _Box(ShapeEntry):
     type: Literal["box"]
     size: Triple
 
-    def made(self, folder: Path) -> Shape:
+    def to_shape(self, folder: Path) -> Shape:
         return Box(self.size)
 
 
@@ -106,7 +106,7 @@ class _Cylinder(ShapeEntry):
     radius: float
     length: float
 
-    def made(self, folder: Path) -> Shape:
+    def to_shape(self, folder: Path) -> Shape:
         return Cylinder(self.radius, self.length)
 
 
@@ -115,7 +115,7 @@ class _Capsule(ShapeEntry):
     radius: float
     length: float
 
-    def made(self, folder: Path) -> Shape:
+    def to_shape(self, folder: Path) -> Shape:
         return Capsule(self.radius, self.length)
 
 
@@ -124,7 +124,7 @@ class _HalfSpace(ShapeEntry):
     normal: Triple | None = None
 
     @model_validator(mode="after")
-    def _turned(self) -> _HalfSpace:
+    def _orient_along_normal(self) -> _HalfSpace:
         if self.normal is not None:
             if "orientation" in self.model_fields_set or not any(self.normal):
                 raise ValueError("normal: expected a vector that is not zero, and no orientation beside it")
@@ -133,7 +133,7 @@ class _HalfSpace(ShapeEntry):
             self.orientation = tuple(float(x) for x in rotation)  # type: ignore[assignment]
         return self
 
-    def made(self, folder: Path) -> Shape:
+    def to_shape(self, folder: Path) -> Shape:
         return HalfSpace()
 
 
@@ -141,7 +141,7 @@ class _Hull(ShapeEntry):
     type: Literal["hull"]
     points: list[Triple]
 
-    def made(self, folder: Path) -> Shape:
+    def to_shape(self, folder: Path) -> Shape:
         return Hull(np.array(self.points))
 
 
@@ -156,13 +156,13 @@ class _Mesh(ShapeEntry):
         except FileError as error:
             raise ValueError(f"file: {error}") from None
 
-    def made(self, folder: Path) -> Shape:
+    def to_shape(self, folder: Path) -> Shape:
         return hull_of(self._loaded(folder), self.scale)
 
-    def meets(self, folder: Path) -> Hydroelastic | Mesh | None:
+    def to_surface(self, folder: Path) -> Hydroelastic | Mesh | None:
         given = self.hydroelastic
         if given is None or given.model_dump(exclude_none=True) != {"modulus": math.inf}:
-            return super().meets(folder)
+            return super().to_surface(folder)
         mesh = self._loaded(folder, triangles=True)
         vertices, number = np.unique(mesh.vertices * np.array(self.scale), axis=0, return_inverse=True)
         return RigidSurface(vertices, number.reshape(-1)[mesh.triangles])

@@ -14,7 +14,6 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import fields
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from convex_contact.model.load import LOADERS
 from convex_contact.model.world import World, WorldError
 from convex_contact.model.world_file import world_of
 from haptic_files import FileError, kind_of, listed, read_yaml
+from haptic_files.plugins import find_plugin, installed_plugins
 
 #: group of the entry points of functions that make a world
 ENTRY_POINTS = "haptic_worlds"
@@ -162,11 +162,11 @@ def _key(at: Any, key: str, path: str, reached: str) -> Any:
 
 
 def _called(source: str, arguments: dict[str, Any]) -> World:
-    points = entry_points(group=ENTRY_POINTS)
     value = entry_point_value(source)
-    found = next((point for point in points if point.value == value), None)
+    found = find_plugin(ENTRY_POINTS, value)
     if found is None:
-        known = listed(sorted({point.value for point in points}), value) or "none is installed"
+        installed = {point.value for point in installed_plugins(ENTRY_POINTS).values()}
+        known = listed(sorted(installed), value) or "none is installed"
         raise WorldError(f"{source}: expected a function of the entry points of group {ENTRY_POINTS}: {known}")
     try:
         function = found.load()

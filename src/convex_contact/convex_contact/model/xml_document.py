@@ -56,13 +56,13 @@ class Element:
     file: str = ""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Line of the element, after its file if that is another one."""
         return f"{self.file}: line {self.line}" if self.file else f"line {self.line}"
 
     def error(self, message: str, attribute: str = "") -> XmlError:
         """Makes an error at this element, whose tag must be a known one."""
-        return XmlError(f"{self.place}: {self.tag}: {f'{attribute}: ' if attribute else ''}{message}")
+        return XmlError(f"{self.location}: {self.tag}: {f'{attribute}: ' if attribute else ''}{message}")
 
     def all(self, tag: str) -> list[Element]:
         """Returns the children with a tag."""

@@ -204,9 +204,16 @@ class FunctionLaw(NormalLaw):
         ]
         self._functions.append(cfunc("float64(float64, float64, float64, float64, float64)", **options)(antiderivative))
         self.addresses = np.array([function.address for function in self._functions], dtype=np.int64)
-        self._inspect(stiffness, dissipation, largest_overlap, largest_speed)
+        limits = stiffness, dissipation, largest_overlap, largest_speed
+        self._check_derivatives(*limits)
+        self._check_antiderivative(*limits)
 
-    def _inspect(self, k: float, d: float, overlap: float, speed: float) -> None:
+    def _check_derivatives(self, k: float, d: float, overlap: float, speed: float) -> None:
+        """Compares the derivatives with differences of the force, on a grid of overlaps [m] and speeds [m/s].
+
+        Raises:
+            ValueError: a number is not finite, the force rises with phi or v, or a derivative differs.
+        """
         # an odd number of points, shifted off zero: laws have their kinks there
         grid = np.linspace(-1.0, 1.0, 41)
         phi, v = (x.ravel() for x in np.meshgrid(overlap * (grid + 0.003), speed * (grid + 0.007)))
@@ -233,6 +240,13 @@ class FunctionLaw(NormalLaw):
                     f"derivatives: expected df/d{name} = {found[worst]:.6g} at phi = {phi[worst]:.6g} m, "
                     f"v = {v[worst]:.6g} m/s, got {given[i][worst]:.6g}"
                 )
+
+    def _check_antiderivative(self, k: float, d: float, overlap: float, speed: float) -> None:
+        """Compares differences of the antiderivative with quadratures of the force over the speed.
+
+        Raises:
+            ValueError: a difference is another number.
+        """
         for period in (1e-3, 1e-2):
             for phi0 in (-overlap, -0.1 * overlap, 0.3 * overlap):
                 low, high = -speed, 0.7 * speed

@@ -125,11 +125,11 @@ class GuidedWorld:
     def reset(self, *, z: np.ndarray) -> None:
         """Puts the tool at rest at a point of the surface."""
         self.simulator.reset()
-        place = self.mechanism.parametric(z)[:3]
-        self.simulator.set_state(self._body, position=place - self._origin)
+        position = self.mechanism.parametric(z)[:3]
+        self.simulator.set_state(self._body, position=position - self._origin)
         self._elongation, self._load = np.zeros(3), 0.0
         zero = np.zeros(3)
-        self.now = GuidedState(np.concatenate([place, zero]), np.zeros(6), np.zeros(6), np.zeros(1), zero, zero)
+        self.now = GuidedState(np.concatenate([position, zero]), np.zeros(6), np.zeros(6), np.zeros(1), zero, zero)
 
     @property
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
@@ -166,18 +166,18 @@ class GuidedWorld:
 
     # --- rows -------------------------------------------------------------------------------------------------
 
-    def _place(self) -> np.ndarray:
+    def _position(self) -> np.ndarray:
         return np.asarray(self.simulator.state(self._body).position + self._origin)
 
-    def _normal(self, place: np.ndarray) -> np.ndarray:
+    def _normal(self, position: np.ndarray) -> np.ndarray:
         c1, c2 = self.mechanism.curvature
-        normal = np.array([-c1 * place[0], -c2 * place[1], 1.0])
+        normal = np.array([-c1 * position[0], -c2 * position[1], 1.0])
         return normal / np.linalg.norm(normal)
 
     def _surface(self, d: WorldDynamics) -> Constraint:
-        place = self._place()
-        gap = self.mechanism.holonomic_residual(place)
-        return HolonomicConstraint(_wide(self._normal(place)[None], d.nv, self._linear), gap)
+        position = self._position()
+        gap = self.mechanism.holonomic_residual(position)
+        return HolonomicConstraint(_wide(self._normal(position)[None], d.nv, self._linear), gap)
 
     def _locked(self, d: WorldDynamics) -> Constraint:
         x, y, z, w = self.simulator.state(self._body).orientation
@@ -185,7 +185,7 @@ class GuidedWorld:
         return HolonomicConstraint(_wide(np.eye(3), d.nv, self._angular), turned)
 
     def _tangential(self, d: WorldDynamics) -> Constraint:
-        p, normal = self.friction, self._normal(self._place())
+        p, normal = self.friction, self._normal(self._position())
         slope, bound = p.stiffness * self.period + p.damping, p.coefficient * self._load
         self._elongation -= (normal @ self._elongation) * normal
         v = self.now.twist[:3] - (normal @ self.now.twist[:3]) * normal

@@ -101,7 +101,7 @@ class Push:
         """Returns position (n, 3) [m] and velocity (n, 3) [m/s] of the ball's centre in n states."""
         path, speed = [], []
         for x in states:
-            self.system.place(x)
+            self.system.set_state(x)
             state = self.system.simulator.state("ball")
             path.append(state.position)
             speed.append(state.velocity)
@@ -111,7 +111,7 @@ class Push:
         """Returns the positions of shoulder, elbow and hand in n states (n, 3, 3) [m]."""
         points = []
         for x in states:
-            self.system.place(x)
+            self.system.set_state(x)
             state = self.system.simulator.state(HAND)
             rotation = pin.Quaternion(state.orientation).matrix()
             points.append([(0.0, 0.0, SHOULDER), state.position, state.position + rotation @ HAND_PLACE])

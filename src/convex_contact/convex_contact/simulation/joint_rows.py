@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -22,12 +22,26 @@ _U = np.uintp  # Numba tests at each access whether a signed index is negative
 REACH = 2.0
 
 
+class _Row(NamedTuple):
+    """A row of the Jacobian.
+
+    Attributes:
+        tree: number of the tree.
+        entries: entries at the velocities of the tree.
+        velocity, sign: index of the velocity and sign of a limit, which may be left out; -1 and 0 in other rows.
+    """
+
+    tree: int
+    entries: np.ndarray
+    velocity: int = -1
+    sign: float = 0.0
+
+
 class JointRows:
     """Rows of all joint laws and joint limits of a world; their Jacobian is constant.
 
     A limit of position or speed that a joint does not come near has no impulse. Such rows are left out and checked at
-    the
-    solution: as their potential is flat there, it is the solution with them, too.
+    the solution: as their potential is flat there, it is the solution with them, too.
 
     Args:
         d: the world in motion.
@@ -41,58 +55,37 @@ class JointRows:
 
     def __init__(self, d: WorldDynamics, laws: Sequence[JointLaw], limits: JointLimits | None) -> None:
         self._nv = d.nv
-        tree_q, tree_v = d.arrays.tree_q, d.arrays.tree_v
-        trees: list[int] = []
-        entries: list[np.ndarray] = []
-        self._rows_of: list[int] = []
-        self._laws: list[tuple[JointLaw | SpeedLimit, list[int]]] = []
-        optional: list[tuple[int, float]] = []  # index of the velocity and sign of rows that may be left out, else -1
-        prescribed: set[int] = set()
+        tree_v = d.arrays.tree_v
+        self._laws: list[tuple[JointLaw | SpeedLimit, list[int]]] = []  # each with the coordinates of its row
+        rows: list[_Row] = []
         for law in (*laws, *_speed_limits(laws)):
-            model = d.world.trees[law.tree].model.model
-            entry, coordinates = np.zeros(tree_v[law.tree + 1] - tree_v[law.tree]), []
-            for name, coefficient in law.terms:
-                joint = model.joints[model.getJointId(name)]
-                entry[joint.idx_v] = coefficient
-                coordinates.append(int(tree_q[law.tree]) + joint.idx_q)
-            if isinstance(law, JointMotion):
-                prescribed.add(coordinates[0])
+            row, coordinates = _row_of_law(d, law)
+            rows.append(row)
             self._laws.append((law, coordinates))
-            if isinstance(law, SpeedLimit):
-                optional.append((int(tree_v[law.tree] + np.flatnonzero(entry)[0]), -law.sign))
-            else:
-                optional.append((-1, 0.0))
-            trees.append(law.tree)
-            entries.append(entry)
-            self._rows_of.append(1)
+        self._rows_of = [1] * len(rows)
+        prescribed = {coordinates[0] for law, coordinates in self._laws if isinstance(law, JointMotion)}
         bounds: list[tuple[int, float, float]] = []
         for index, coordinate, lower, upper in _limits(limits):
             if coordinate in prescribed:
                 continue
-            tree = int(np.searchsorted(tree_v, index, side="right")) - 1
-            rows = [(sign, bound) for bound, sign in ((lower, 1.0), (upper, -1.0)) if math.isfinite(bound)]
-            for sign, bound in rows:
-                entry = np.zeros(tree_v[tree + 1] - tree_v[tree])
-                entry[index - tree_v[tree]] = sign
-                trees.append(tree)
-                entries.append(entry)
-                bounds.append((coordinate, sign, bound))
-                optional.append((index, sign))
-            self._rows_of.append(len(rows))
-        self._columns = [slice(int(tree_v[t]), int(tree_v[t + 1])) for t in trees]
+            finite = [(sign, bound) for bound, sign in ((lower, 1.0), (upper, -1.0)) if math.isfinite(bound)]
+            rows += [_row_of_limit(tree_v, index, sign) for sign, _ in finite]
+            bounds += [(coordinate, sign, bound) for sign, bound in finite]
+            self._rows_of.append(len(finite))
+        self._columns = [slice(int(tree_v[row.tree]), int(tree_v[row.tree + 1])) for row in rows]
         self._tables = JointLawTables(self._laws)
-        count, ends = len(trees), np.cumsum([0, *(len(entry) for entry in entries)])
-        left_out = np.array(optional, dtype=np.float64).reshape(-1, 2)
+        count, ends = len(rows), np.cumsum([0, *(len(row.entries) for row in rows)])
+        optional = np.array([(row.velocity, row.sign) for row in rows], dtype=np.float64).reshape(-1, 2)
         self.arrays = JointRowArrays(
             **self._tables.arrays,
             bound=np.array(bounds, dtype=np.float64).reshape(-1, 3),
-            tree=np.array(trees, dtype=np.int64),
+            tree=np.array([row.tree for row in rows], dtype=np.int64),
             second_tree=np.full(count, -1, dtype=np.int64),
             start=ends.astype(np.int64),
-            J=np.concatenate([*entries, np.zeros(0)]),
+            J=np.concatenate([*(row.entries for row in rows), np.zeros(0)]),
             parameters=np.zeros((count, 6)),
-            optional=left_out,
-            idle=np.zeros((np.count_nonzero(left_out[:, 0] >= 0.0), 3)),
+            optional=optional,
+            idle=np.zeros((np.count_nonzero(optional[:, 0] >= 0.0), 3)),
             idle_count=np.zeros(1, dtype=np.int64),
         )
         a = self.arrays
@@ -162,6 +155,29 @@ class JointRows:
             found.append(GivenRows(Rows(jacobian, *every.parameters[row : row + count].T)))
             row += count
         return found
+
+
+def _row_of_law(d: WorldDynamics, law: JointLaw | SpeedLimit) -> tuple[_Row, list[int]]:
+    """Returns the row of a law, and the indices of its coordinates."""
+    tree_q, tree_v = d.arrays.tree_q, d.arrays.tree_v
+    model = d.world.trees[law.tree].model.model
+    entries, coordinates = np.zeros(tree_v[law.tree + 1] - tree_v[law.tree]), []
+    for name, coefficient in law.terms:
+        joint = model.joints[model.getJointId(name)]
+        entries[joint.idx_v] = coefficient
+        coordinates.append(int(tree_q[law.tree]) + joint.idx_q)
+    row = _Row(law.tree, entries)
+    if isinstance(law, SpeedLimit):
+        row = row._replace(velocity=int(tree_v[law.tree] + np.flatnonzero(entries)[0]), sign=-law.sign)
+    return row, coordinates
+
+
+def _row_of_limit(tree_v: np.ndarray, index: int, sign: float) -> _Row:
+    """Returns the row of a limit of position at the velocity of an index."""
+    tree = int(np.searchsorted(tree_v, index, side="right")) - 1
+    entries = np.zeros(tree_v[tree + 1] - tree_v[tree])
+    entries[index - tree_v[tree]] = sign
+    return _Row(tree, entries, index, sign)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)

@@ -126,7 +126,7 @@ class LastStep:
         """Impulses about the normals of the last step's contacts, on their second bodies (n,) [N m s]; 0 without."""
         if not self._solved:
             return np.zeros(0)
-        return torsional_impulses(self.dynamics, self._workspace, self._given)
+        return torsional_impulses(self.dynamics, self._workspace, self._torsional_start)
 
     @property
     def elastic_displacement(self) -> np.ndarray:
@@ -138,7 +138,7 @@ class LastStep:
         return column[:n].copy()
 
     @property
-    def _given(self) -> int:
+    def _torsional_start(self) -> int:
         """Number of rows in the last step before those of torsional friction."""
         return self._body_rows.count + self._own_count + len(self._joint_rows) - len(self._joint_rows.idle)
 
@@ -166,7 +166,8 @@ class LastStep:
             **self.dynamics.dense(),
             period=self.period,
             normal_law=None if self.approximation == "sap" else self._law,
-            constraints=self._constraints + torsional_constraints(self.dynamics, self._workspace, self._given),
+            constraints=self._constraints
+            + torsional_constraints(self.dynamics, self._workspace, self._torsional_start),
             **options,
         )
         velocity = self.dynamics.arrays.v.copy()

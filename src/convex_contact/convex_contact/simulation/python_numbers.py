@@ -21,8 +21,8 @@ class PythonNumbers:
         self._evaluated = (between.evaluated, *joints.evaluated)
 
     @property
-    def given(self) -> bool:
-        """There are such numbers in the coming step."""
+    def needed(self) -> bool:
+        """True if the coming step has such numbers."""
         return any(self._evaluated) or bool(self._d.functions)
 
     def write(self) -> None:

@@ -376,7 +376,7 @@ class Simulator(LastStep):
     @property
     def is_whole(self) -> bool:
         """Compiled code alone makes the coming steps: Python has no work in them."""
-        return self._is_compiled() and not self._numbers.given
+        return self._is_compiled() and not self._numbers.needed
 
     def _is_compiled(self) -> bool:
         """Returns whether one compiled call makes the coming step, after Python has written its numbers."""
@@ -391,7 +391,7 @@ class Simulator(LastStep):
         while count > 0:
             if not self._is_compiled():
                 make_interpreted_step(self)
-            elif self._numbers.given:
+            elif self._numbers.needed:
                 self._numbers.write()
                 self._advance(1)
             else:

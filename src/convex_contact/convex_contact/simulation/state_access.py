@@ -12,6 +12,7 @@ from convex_contact.model.arrays import WorldArrays
 from convex_contact.model.deformable import DeformableTree
 from convex_contact.model.names import number_of
 from convex_contact.model.world import World, WorldError, vector
+from haptic_files.moved_modules import RenamedMember
 
 
 class StateAccess:
@@ -41,7 +42,7 @@ class StateAccess:
         """Returns the velocities of a tree, or of the whole world (nv,); a copy."""
         return self.arrays.v[slice(None) if tree is None else self._columns_of_tree(self._tree(tree))].copy()
 
-    def place(self, coordinates: ArrayLike | None = None, velocities: ArrayLike | None = None) -> None:
+    def set_state(self, coordinates: ArrayLike | None = None, velocities: ArrayLike | None = None) -> None:
         """Sets coordinates (nq,) and velocities (nv,) of the whole world; what is not given stays.
 
         Quaternions must be unit quaternions.
@@ -57,8 +58,10 @@ class StateAccess:
         if v is not None:
             a.v[:] = v
 
+    place = RenamedMember("set_state")
+
     def columns(self, *, body: int | str | None = None, tree: int | str | None = None) -> slice:
-        """Returns the places of a tree, or of the tree that moves a body, among the world's velocities.
+        """Returns the slice of a tree, or of the tree that moves a body, among the world's velocities.
 
         Raises:
             WorldError: No tree moves the body, or there is no such tree.

@@ -62,6 +62,36 @@ def solve_dense(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     return x
 
 
+def _order_groups(n: int, edges: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Orders groups of variables by minimum degree; the kept ones come last.
+
+    Args:
+        n: number of groups.
+        edges: pairs of coupled groups (m, 2).
+        kept: groups that are not eliminated (k,).
+
+    Returns:
+        Group at each position (n,); and for each position the sorted later positions of the blocks in its row.
+    """
+    k = len(kept)
+    free = np.setdiff1d(np.arange(n), kept)
+    rank = np.empty(n, dtype=np.int64)
+    rank[free], rank[kept] = np.arange(n - k), np.arange(n - k, n)
+    first, second = (np.ascontiguousarray(rank[edges[:, i]]) for i in range(2))
+    adjacency = np.zeros((n, (n + 63) // 64), dtype=np.uint64)
+    degree, lists = np.zeros(n, dtype=np.int64), np.zeros((5, n + 1), dtype=np.int64)
+    minimum_degree(n, first, second, len(edges), adjacency, degree, lists, k)
+    elimination = np.concatenate([lists[4, : n - k], np.arange(n - k, n)])
+    position = np.empty(n, dtype=np.int64)  # of a rank
+    position[elimination] = np.arange(n)
+    columns = []
+    for rank_eliminated in elimination[: n - k]:
+        bits = np.unpackbits(adjacency[rank_eliminated].view(np.uint8), bitorder="little")[:n]
+        columns.append(np.sort(position[np.flatnonzero(bits)]))
+    columns += [np.arange(p + 1, n) for p in range(n - k, n)]  # S is dense
+    return np.concatenate([free, kept])[elimination], columns
+
+
 class BlockCholesky:
     """Values, factor and Schur complement of matrices of one pattern.
 
@@ -79,29 +109,12 @@ class BlockCholesky:
 
     def __init__(self, sizes: np.ndarray, edges: np.ndarray, kept: np.ndarray) -> None:
         n, k = len(sizes), len(kept)
-        free = np.setdiff1d(np.arange(n), kept)
-        rank = np.empty(n, dtype=np.int64)
-        rank[free], rank[kept] = np.arange(n - k), np.arange(n - k, n)
-        first, second = (np.ascontiguousarray(rank[edges[:, i]]) for i in range(2))
-        words = (n + 63) // 64
-        adjacency = np.zeros((n, words), dtype=np.uint64)
-        degree, lists = np.zeros(n, dtype=np.int64), np.zeros((5, n + 1), dtype=np.int64)
-        minimum_degree(n, first, second, len(edges), adjacency, degree, lists, k)
-        elimination = np.concatenate([lists[4, : n - k], np.arange(n - k, n)])
-        back = np.concatenate([free, np.asarray(kept, dtype=np.int64)])  # group of a rank
-        self.order = back[elimination]
+        self.order, columns = _order_groups(n, edges, np.asarray(kept, dtype=np.int64))
         self._position = np.empty(n, dtype=np.int64)
         self._position[self.order] = np.arange(n)
-        position = np.empty(n, dtype=np.int64)  # of a rank
-        position[elimination] = np.arange(n)
         size = np.asarray(sizes, dtype=np.int64)[self.order]
         self.start = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
         self.inner, self._inner_groups = int(self.start[n - k]), n - k
-        columns: list[np.ndarray] = []
-        for p in range(n - k):
-            bits = np.unpackbits(adjacency[elimination[p]].view(np.uint8), bitorder="little")[:n]
-            columns.append(np.sort(position[np.flatnonzero(bits)]))
-        columns += [np.arange(p + 1, n) for p in range(n - k, n)]  # S is dense
         ends = np.cumsum([0, *(len(c) for c in columns)])
         entry_column = np.concatenate([*columns, np.zeros(0)]).astype(np.int64)
         blocks, diagonal = np.zeros(len(entry_column), dtype=np.int64), np.zeros(n, dtype=np.int64)

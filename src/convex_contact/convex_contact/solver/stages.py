@@ -12,19 +12,14 @@ that need it one compiles it; the others wait, and read it from Numba's cache.
 from __future__ import annotations
 
 import fcntl
-import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from numba import typeof, types
 
 _ADDRESSES: dict[tuple[Any, ...], int] = {}
-#: time after which a compilation is announced [s]
-_PATIENCE = 3.0
 
 
 def address_of(function: Any, *arguments: Any) -> int:
@@ -39,32 +34,11 @@ def address_of(function: Any, *arguments: Any) -> int:
     """
     kinds = tuple(map(typeof, arguments))
     if (function, kinds) not in _ADDRESSES:
-        with one_process(function), announced():
+        with one_process(function):
             compiled = function.get_compile_result(types.int64(*kinds))
         name = compiled.fndesc.llvm_cfunc_wrapper_name
         _ADDRESSES[function, kinds] = compiled.library.get_pointer_to_function(name)
     return _ADDRESSES[function, kinds]
-
-
-@contextmanager
-def announced() -> Iterator[None]:
-    """Announces a compilation that takes long, once, on a terminal or in a notebook."""
-    if not sys.stderr.isatty() and "ipykernel" not in sys.modules:
-        yield
-        return
-    timer = threading.Timer(_PATIENCE, _announce)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-@cache
-def _announce() -> None:
-    text = "convex_contact compiles the step of this kind of world, once: the first takes a few minutes"
-    print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -142,14 +142,7 @@ class CoboticHandController(SimulatedAdmittanceDevice):
 
     def configure(self, period: float) -> None:
         p = self.parameters
-        if self.hand is not None and abs(self.hand.plan.period - period) > 1e-12:
-            raise ValueError(f"period: the hand's plan has {self.hand.plan.period:g} s, got {period:g} s")
-        longest = self._longest_period()
-        if period > longest:
-            raise ValueError(
-                f"period: expected {longest:.3g} s or less, so that {SUBSTEPS} steps follow the servo and the hand, "
-                f"got {period:g} s"
-            )
+        self._check_period(period, self._longest_period(), f"{SUBSTEPS} steps follow the servo and the hand")
         latency = round(p.servo_latency * SUBSTEPS / period)
         if self._servo_radius(period, latency) > 1.0 + 1e-9:
             raise ValueError(

@@ -289,8 +289,7 @@ class Inverse3(CartesianDevice):
             self._connection.command(np.zeros(3))
 
     def _rest(self) -> None:
-        if self._connection is not None:
-            self._connection.command(np.zeros(3))
+        self._stop()
 
     def _close(self) -> None:
         connection, self._connection = self._connection, None

@@ -123,14 +123,8 @@ class FiveBar(SimulatedAdmittanceDevice):
 
     def configure(self, period: float) -> None:
         p = self.parameters
-        if self.hand is not None and abs(self.hand.plan.period - period) > 1e-12:
-            raise ValueError(f"period: the hand's plan has {self.hand.plan.period:g} s, got {period:g} s")
-        longest = self._longest_period()
-        if period > longest:
-            raise ValueError(
-                f"period: expected {longest:.3g} s or less, so that {SUBSTEPS} steps follow the springs of gears and "
-                f"friction, got {period:g} s"
-            )
+        followed = f"{SUBSTEPS} steps follow the springs of gears and friction"
+        self._check_period(period, self._longest_period(), followed)
         self._encoder = encoder.constants(resolution=p.encoder_resolution, cutoff=p.velocity_cutoff, period=period)
         self._cell = force_sensor.make_cell(
             force_sensor.filter_constants(p.sensor_cutoff, period / SUBSTEPS),

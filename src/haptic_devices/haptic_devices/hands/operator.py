@@ -218,6 +218,19 @@ class HandHeldDevice(Device):
         """Sets the hand's arrays, and the plain tuple of them for `hand_of`."""
         self._hand, self._hand_tuple = arrays, tuple(arrays)
 
+    def _check_period(self, period: float, longest: float, followed: str) -> None:
+        """Raises ValueError if the hand's plan has another period [s], or if it is above the longest one.
+
+        Args:
+            period: control period [s].
+            longest: longest period at which the integration is stable [s].
+            followed: steps of the integration, and the parts that they follow, in words.
+        """
+        if self.hand is not None and abs(self.hand.plan.period - period) > 1e-12:
+            raise ValueError(f"period: the hand's plan has {self.hand.plan.period:g} s, got {period:g} s")
+        if period > longest:
+            raise ValueError(f"period: expected {longest:.3g} s or less, so that {followed}, got {period:g} s")
+
     def hold_handle(self, held: bool) -> np.ndarray:
         """Starts to lead the hand by a handle, from its present target, or stops: then the target stays at its pose.
 

@@ -11,14 +11,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import NamedTuple
 
 import numpy as np
 
-from haptic_core.entry_points import load_entry_point
 from haptic_core.errors import HapticError, ParameterError
 from haptic_devices.drivers.driver import Presence
+from haptic_files.plugins import installed_plugins, load_plugin
 from haptic_math.rotations import quaternion_from_vector, quaternion_product
 
 ENTRY_POINTS = "haptic_inputs"
@@ -84,13 +83,13 @@ def installed_inputs() -> dict[str, Input]:
 def load_inputs() -> dict[str, Input | HapticError]:
     """Loads the input devices of all installed packages, by name; gives the error of one that cannot be loaded."""
     loaded: dict[str, Input | HapticError] = {}
-    for point in sorted(entry_points(group=ENTRY_POINTS)):
+    for name, point in installed_plugins(ENTRY_POINTS).items():
         try:
-            found = load_entry_point(point)
+            found = load_plugin(point, HapticError)
         except HapticError as error:
             found = error
         if isinstance(found, Input | HapticError):
-            loaded[point.name] = found
+            loaded[name] = found
     return loaded
 
 

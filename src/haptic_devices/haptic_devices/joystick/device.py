@@ -256,13 +256,7 @@ class Joystick(HandHeldDevice):
 
     def configure(self, period: float) -> None:
         p = self.parameters
-        if self.hand is not None and abs(self.hand.plan.period - period) > 1e-12:
-            raise ValueError(f"period: the hand's plan has {self.hand.plan.period:g} s, got {period:g} s")
-        longest = self._longest_period()
-        if period > longest:
-            raise ValueError(
-                f"period: expected {longest:.3g} s or less, so that {SUBSTEPS} steps follow the hand, got {period:g} s"
-            )
+        self._check_period(period, self._longest_period(), f"{SUBSTEPS} steps follow the hand")
         self._encoder = encoder.constants(resolution=p.encoder_resolution, cutoff=p.velocity_cutoff, period=period)
         self.activate()
         self.write(np.zeros(2))  # compiles the integration, or loads it from the cache

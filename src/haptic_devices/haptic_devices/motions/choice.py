@@ -18,19 +18,18 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy
 
-from haptic_core.entry_points import load_entry_point
-from haptic_core.errors import HapticError, ParameterError
+from haptic_core.errors import ParameterError
 from haptic_devices import motions
 from haptic_devices.motions import planar
 from haptic_devices.motions.planar import MotionPlan, Phase, Plan
 from haptic_devices.motions.spatial import COLUMN_COUNT, GRIP, POSITION, QUATERNION_W, VELOCITY, WRENCH, SpatialPlan
+from haptic_files.plugins import installed_plugins, load_plugin
 
 ENTRY_POINTS = "haptic_motions"
 
@@ -68,17 +67,13 @@ def choose_plan(parameters: dict[str, Any], own: Sequence[str], make: Callable[[
         return make()
     if name.endswith(".csv"):
         return read_plan(Path(name), parameters["period"], spatial=spatial)
-    installed = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    installed = installed_plugins(ENTRY_POINTS)
     if name not in installed:
-        names = ", ".join((*own, *sorted(installed)))
+        names = ", ".join((*own, *installed))
         raise ParameterError(
             f"parameter motion: expected one of {names} for device {parameters['device']}, got {name!r}"
         )
-    try:
-        make_plan = load_entry_point(installed[name])
-    except HapticError as error:
-        raise ParameterError(f"parameter motion: {name}: {error}") from error
-    plan = make_plan(parameters)
+    plan = load_plugin(installed[name], ParameterError, f"parameter motion: {name}")(parameters)
     expected = SpatialPlan if spatial else MotionPlan
     if not isinstance(plan, expected):
         raise ParameterError(

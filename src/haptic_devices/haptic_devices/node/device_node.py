@@ -29,7 +29,6 @@ from haptic_core.statistics import RECENT, TickTimes, TimeStatistics
 from haptic_core.status import StatusTopic
 from haptic_core.stop_records import StopRecords, records_directory
 from haptic_core.suite_node import SuiteNode
-from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.device import Device, DeviceError, Reading
 from haptic_devices.factories import NODE_PARAMETER_FILE, find_device
 from haptic_devices.hands.operator import HandHeldDevice
@@ -37,6 +36,7 @@ from haptic_devices.loop import OK, SAFE_STOP, TickLoop
 from haptic_devices.node.pace import LockstepPace, Pace, RealtimePace
 from haptic_devices.node.rival import Rival
 from haptic_devices.node.topics import DeviceTopics
+from haptic_files.entries import node_and_kind
 from haptic_msgs.msg import DeviceCommand, TickEvent
 from haptic_msgs.srv import Step
 
@@ -326,7 +326,7 @@ class DeviceNode(SuiteNode):
     def end_tick(self) -> None:
         """Ends the present tick and publishes the next one, whatever the time."""
         self._advance(self._pace.end_tick())
-        self._pace.rest()
+        self._pace.throttle()
 
     def _check_silence(self) -> None:
         """Ends the process if a source does not answer the present tick within `answer_timeout`."""

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from haptic_core.process import SPIN_TIMEOUT, RealtimeShare
+from haptic_core.process import SPIN_TIMEOUT, RealtimeThrottle
 from haptic_core.statistics import TimeStatistics
 from haptic_devices.loop import SteadyClock, TickLoop
 
@@ -43,7 +43,7 @@ class Pace(ABC):
         """Ends the present tick; returns the number of whole periods that have passed without a tick."""
 
     @abstractmethod
-    def rest(self) -> None:
+    def throttle(self) -> None:
         """Keeps the thread below its fraction of a core by a pause, if necessary; called after each tick."""
 
 
@@ -104,7 +104,7 @@ class LockstepPace(Pace):
             self._deadline = max(self._deadline, time.monotonic() - _LARGEST_LAG) + self._period / factor
         return 0
 
-    def rest(self) -> None:
+    def throttle(self) -> None:
         """Does nothing: a lockstep run has no realtime priority."""
 
 
@@ -133,7 +133,7 @@ class RealtimePace(Pace):
             return None if self._loop.collector.complete else SPIN_TIMEOUT
         now = time.monotonic()
         if self._clock is None:
-            self._clock, self._share, self._last = SteadyClock(self._period, now), RealtimeShare(), now
+            self._clock, self._throttle, self._last = SteadyClock(self._period, now), RealtimeThrottle(), now
         answering = self._transport.has_undelivered and not self._loop.collector.complete
         if self._clock.is_due(now, answering=answering):
             self._now = now
@@ -148,6 +148,6 @@ class RealtimePace(Pace):
         self._last = self._now
         return self._clock.open(self._now)
 
-    def rest(self) -> None:
+    def throttle(self) -> None:
         if self._clock is not None:
-            self._share.keep()
+            self._throttle.throttle()

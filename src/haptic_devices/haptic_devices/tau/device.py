@@ -113,15 +113,11 @@ class Tau(HandHeldDevice):
 
     def configure(self, period: float) -> None:
         p = self.parameters
-        if self.hand is not None and abs(self.hand.plan.period - period) > 1e-12:
-            raise ValueError(f"period: the hand's plan has {self.hand.plan.period:g} s, got {period:g} s")
         fastest = self._fastest()
+        followed = f"{_MAX_SUBSTEPS} steps follow friction, hand and end stops"
+        longest = _MAX_SUBSTEPS * _STEP_FRACTION / fastest if fastest > 0.0 else math.inf
+        self._check_period(period, longest, followed)
         self._substeps = max(1, math.ceil(period * fastest / _STEP_FRACTION))
-        if self._substeps > _MAX_SUBSTEPS:
-            raise ValueError(
-                f"period: expected {_MAX_SUBSTEPS * _STEP_FRACTION / fastest:.3g} s or less, so that "
-                f"{_MAX_SUBSTEPS} steps follow friction, hand and end stops, got {period:g} s"
-            )
         resolution = self.mechanism.parameters.encoders.joint_resolution
         self._encoders = encoder.constants(resolution=resolution, cutoff=p.velocity_cutoff, period=period)
         self._mechanism_tuple, self._measured_tuple = tuple(self.mechanism.arrays), tuple(self._measured)

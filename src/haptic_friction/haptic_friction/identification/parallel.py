@@ -14,7 +14,8 @@ from haptic_friction.identification.fitting import Solution, solve
 from haptic_friction.identification.identify import identification_of, widened_by_quantisation
 from haptic_friction.identification.records import FEWEST, FEWEST_STATIC, signals, wrong_direction
 from haptic_friction.identification.responses import check_substeps, response_to
-from haptic_friction.laws import checked, numbers
+from haptic_friction.laws import checked
+from haptic_math.quantities import float_array
 
 #: number of break-away displacements tried as start, and ratio of the smallest to the largest
 _TRIED, _SMALLEST = 40, 1e-3
@@ -109,7 +110,7 @@ def identify_loading_curve(
     """
     count = _checked_count(elements)
     T = checked("period", period, "s", positive=True)
-    x = numbers("displacement", displacement, "(n_samples,)")
+    x = float_array("displacement", displacement, "(n_samples,)")
     if x.ndim != 1 or len(x) < FEWEST:
         raise ValueError(f"displacement: expected shape (n_samples,) with {FEWEST} or more, got {x.shape}")
     steps = np.diff(x, prepend=0.0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import checked, numbers
+from haptic_friction.laws import checked
+from haptic_math.quantities import float_array
 
 #: smallest number of samples of a record and of sliding, and of sticking, for an estimate
 FEWEST, FEWEST_STATIC = 50, 20
@@ -19,7 +20,7 @@ def signals(velocity: ArrayLike, force: ArrayLike) -> tuple[np.ndarray, np.ndarr
     """Checks both signals, (n, dimension) or (n,) along a line; returns arrays of one shape (n, dimension)."""
     result = []
     for name, signal, unit in (("velocity", velocity, "m/s"), ("force", force, "N")):
-        array = np.ascontiguousarray(numbers(name, signal, "(n_samples, dimension)"))
+        array = np.ascontiguousarray(float_array(name, signal, "(n_samples, dimension)"))
         if array.ndim == 1:
             array = array[:, None]
         if array.ndim != 2 or array.shape[1] < 1:

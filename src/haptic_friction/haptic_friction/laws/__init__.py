@@ -10,6 +10,7 @@ or a `TableLaw` of measured points. An `AsymmetricLaw` takes one law for each di
 has memory, dwell-time dependence or presliding displacement; models B, C and D add presliding displacement.
 """
 
+from haptic_files.moved_modules import renamed
 from haptic_friction.laws.anisotropic import AnisotropicLaw
 from haptic_friction.laws.asymmetric import AsymmetricLaw
 from haptic_friction.laws.function import INSPECTED_SPEEDS, FunctionLaw
@@ -21,7 +22,6 @@ from haptic_friction.laws.law import (
     checked_law,
     constructor_parameters,
     fixed_attribute,
-    numbers,
     symmetric_matrix,
 )
 
@@ -40,6 +40,7 @@ __all__ = [
     "checked_law",
     "constructor_parameters",
     "fixed_attribute",
-    "numbers",
     "symmetric_matrix",
 ]
+
+__getattr__ = renamed(__name__, {"numbers": "haptic_math.quantities:float_array"})

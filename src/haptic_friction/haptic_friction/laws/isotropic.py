@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import projection
-from haptic_friction.laws.law import FrictionLaw, checked, numbers
+from haptic_friction.laws.law import FrictionLaw, checked
+from haptic_math.quantities import float_array
 
 
 class ViscousCoulombLaw(FrictionLaw):
@@ -114,7 +115,7 @@ class TableLaw(FrictionLaw):
     code = projection.TABLE
 
     def __init__(self, speed: ArrayLike, force: ArrayLike) -> None:
-        speeds, forces = (numbers(name, values, "(n,)") for name, values in (("speed", speed), ("force", force)))
+        speeds, forces = (float_array(name, values, "(n,)") for name, values in (("speed", speed), ("force", force)))
         if speeds.ndim != 1 or speeds.shape != forces.shape or len(speeds) < 2:
             raise ValueError(
                 f"speed, force: expected two or more points each, got shapes {speeds.shape} and {forces.shape}"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import projection
-from haptic_math.quantities import finite_number
+from haptic_math.quantities import finite_number, float_array
 
 Law = TypeVar("Law", bound="FrictionLaw")
 
@@ -34,14 +34,6 @@ def checked_law(law: object) -> FrictionLaw:
     return law
 
 
-def numbers(name: str, value: ArrayLike, shape: str | tuple[int, ...]) -> np.ndarray:
-    """Returns an array of floats; raises ValueError that names the argument and its shape for any other value."""
-    try:
-        return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected numbers of shape {shape}, got {value!r}") from None
-
-
 @functools.cache  # asked at each assignment
 def constructor_parameters(kind: type) -> tuple[str, ...]:
     """Returns the names of the arguments of a class of this library; for a user's subclass, of the class it extends."""
@@ -60,7 +52,7 @@ def symmetric_matrix(name: str, value: ArrayLike, unit: str, dimension: int, *, 
     """Returns a symmetric matrix (n, n), positive definite or semidefinite; raises ValueError that names any other."""
     kind = "definite" if positive else "semidefinite"
     expected = f"{name}: expected a symmetric, positive {kind} matrix [{unit}] of shape ({dimension}, {dimension})"
-    matrix = numbers(name, value, f"({dimension}, {dimension})")
+    matrix = float_array(name, value, f"({dimension}, {dimension})")
     if matrix.shape != (dimension, dimension) or not np.isfinite(matrix).all():
         raise ValueError(f"{expected}, got {matrix.tolist()}")
     if np.abs(matrix - matrix.T).max() > 1e-12 * np.abs(matrix).max():
@@ -278,7 +270,7 @@ class FrictionLaw(ABC):
         """Raises ValueError if the law is not defined in this dimension; an isotropic law is defined in all."""
 
     def _vectors(self, name: str, value: ArrayLike) -> np.ndarray:
-        given = numbers(name, value, "(dimension,) or (n, dimension)")
+        given = float_array(name, value, "(dimension,) or (n, dimension)")
         vectors = np.atleast_2d(np.require(given, requirements=["C", "W"]))
         if vectors.ndim != 2 or vectors.shape[1] < 1 or not (np.abs(vectors) < LARGEST).all():
             raise ValueError(

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import LARGEST, CoulombLaw, checked, numbers
+from haptic_friction.laws import LARGEST, CoulombLaw, checked
 from haptic_friction.models.model import FrictionModel, ImpedanceModel
 from haptic_friction.models.model_c import ModelC
+from haptic_math.quantities import float_array
 
 
 class Batch:
@@ -94,7 +95,7 @@ class Batch:
         Raises:
             ValueError: wrong shape, or a number that is not finite; the states are unchanged.
         """
-        given = numbers(self.input_name, inputs, f"({len(self)}, n, {self.dimension})")
+        given = float_array(self.input_name, inputs, f"({len(self)}, n, {self.dimension})")
         values = np.require(given, requirements=["C", "W"])  # else the kernel is compiled anew
         if values.ndim != 3 or values.shape[0] != len(self) or values.shape[2] != self.dimension:
             raise ValueError(
@@ -111,7 +112,7 @@ class Batch:
 
     def step(self, values: ArrayLike) -> np.ndarray:
         """Advances every element one period; shape (m, dimension) in and out, see `simulate`."""
-        inputs = numbers(self.input_name, values, (len(self), self.dimension))
+        inputs = float_array(self.input_name, values, (len(self), self.dimension))
         if inputs.ndim != 2:
             raise ValueError(f"{self.input_name}: expected shape ({len(self)}, {self.dimension}), got {inputs.shape}")
         return self.simulate(inputs[:, None])[:, 0]
@@ -179,7 +180,9 @@ class ParallelElements:
         Raises:
             ValueError: the curve is not rising and concave from the origin.
         """
-        points = [numbers(name, values, "(n,)") for name, values in (("displacement", displacement), ("force", force))]
+        points = [
+            float_array(name, values, "(n,)") for name, values in (("displacement", displacement), ("force", force))
+        ]
         if (
             points[0].ndim != 1
             or points[0].shape != points[1].shape
@@ -214,14 +217,14 @@ class ParallelElements:
 
     def step(self, velocity: ArrayLike) -> np.ndarray:
         """Advances one period with the velocity u [m/s], shape (dimension,); returns the sum of the forces [N]."""
-        u = numbers("velocity", velocity, (self.dimension,))
+        u = float_array("velocity", velocity, (self.dimension,))
         if u.shape != (self.dimension,):
             raise ValueError(f"velocity: expected shape ({self.dimension},), got {u.shape}")
         return self.simulate(u[None])[0]
 
     def simulate(self, velocities: ArrayLike) -> np.ndarray:
         """Advances over velocities u [m/s], shape (n, dimension); returns forces [N] of the same shape."""
-        u = numbers("velocity", velocities, f"(n, {self.dimension})")
+        u = float_array("velocity", velocities, f"(n, {self.dimension})")
         if u.ndim != 2 or u.shape[1] != self.dimension:
             raise ValueError(f"velocity: expected shape (n, {self.dimension}), got {u.shape}")
         forces = self.batch.simulate(np.broadcast_to(u, (len(self.batch), *u.shape))).sum(axis=0)
@@ -244,7 +247,7 @@ class ParallelElements:
             raise ValueError(f"state: expected an earlier value of `state`, got {state!r}")
         values = {}
         for name, value in state.items():
-            array = numbers(name, value, self.batch.row(name).shape)
+            array = float_array(name, value, self.batch.row(name).shape)
             if array.shape != self.batch.row(name).shape or not np.isfinite(array).all():
                 raise ValueError(f"{name}: expected finite numbers, shape {self.batch.row(name).shape}, got {value!r}")
             values[name] = array

@@ -23,8 +23,8 @@ from haptic_friction.laws import (
     checked_law,
     constructor_parameters,
     fixed_attribute,
-    numbers,
 )
+from haptic_math.quantities import float_array
 
 
 class FrictionModel(ABC):
@@ -147,7 +147,7 @@ class FrictionModel(ABC):
         Raises:
             ValueError: wrong shape, or a number that is not finite; the state is unchanged.
         """
-        given = numbers(self.input_name, inputs, f"(n, {self.dimension})")
+        given = float_array(self.input_name, inputs, f"(n, {self.dimension})")
         values = np.require(given, requirements=["C", "W"])  # compiled for writeable arrays only
         if values.ndim != 2 or values.shape[1] != self.dimension:
             raise ValueError(f"{self.input_name}: expected shape (n, {self.dimension}), got {values.shape}")
@@ -253,7 +253,7 @@ class FrictionModel(ABC):
         return self._row("sliding_velocity" if "sliding_velocity" in self.rows else "velocity")
 
     def _vector(self, name: str, value: ArrayLike) -> np.ndarray:
-        vector = numbers(name, value, (self.dimension,))
+        vector = float_array(name, value, (self.dimension,))
         if vector.shape != (self.dimension,):
             raise ValueError(f"{name}: expected shape ({self.dimension},), got {vector.shape}")
         if not sum(map(abs, vector.tolist())) < LARGEST:  # also true for NaN

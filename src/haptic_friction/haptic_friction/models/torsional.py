@@ -24,12 +24,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from haptic_friction.laws import FrictionLaw, checked, numbers, symmetric_matrix
+from haptic_friction.laws import FrictionLaw, checked, symmetric_matrix
 from haptic_friction.models.model import FrictionModel
 from haptic_friction.models.model_a import ModelA
 from haptic_friction.models.model_b import ModelB
 from haptic_friction.models.model_c import ModelC
 from haptic_friction.models.model_d import ModelD
+from haptic_math.quantities import float_array
 
 #: models by name, and the coefficients that each takes
 MODELS: dict[str, tuple[type[FrictionModel], tuple[str, ...]]] = {
@@ -122,7 +123,7 @@ class TorsionalElement:
     def _scaled(self, name: str, value: ArrayLike) -> np.ndarray:
         """Returns a coefficient in scaled coordinates, S^-1 M S^-1."""
         n = len(self._scale)
-        given = numbers(name, value, f"(2,) or ({n}, {n})")
+        given = float_array(name, value, f"(2,) or ({n}, {n})")
         if given.shape == (2,):
             given = np.diag(np.append(np.full(n - 1, given[0]), given[1]))
         if given.shape != (n, n):
@@ -155,11 +156,11 @@ class TorsionalElement:
         """Advances over inputs (m, n) in one compiled loop, with the same numbers as one `step` per row."""
         before, after = self._factors
         return np.asarray(
-            after * self.model.simulate(numbers(self.model.input_name, inputs, f"(n, {len(self._scale)})") * before)
+            after * self.model.simulate(float_array(self.model.input_name, inputs, f"(n, {len(self._scale)})") * before)
         )
 
     def _given(self, value: ArrayLike) -> np.ndarray:
-        given = numbers(self.model.input_name, value, self._scale.shape)
+        given = float_array(self.model.input_name, value, self._scale.shape)
         if given.shape != self._scale.shape:
             raise ValueError(f"{self.model.input_name}: expected shape {self._scale.shape}, got {given.shape}")
         return given

@@ -97,9 +97,9 @@ def masing(x: np.ndarray, curve: LoadingCurve) -> tuple[np.ndarray, list[Loop]]:
     reversals: list[int] = []  # of loops that are not closed
 
     def close(end: int) -> None:
-        start, turn = reversals[-2:]
+        start, reversal = reversals[-2:]
         inner = any(start <= loop.start and loop.end <= end for loop in loops)
-        loops.append(Loop(start, turn, end, not inner))
+        loops.append(Loop(start, reversal, end, not inner))
         del reversals[-2:]
 
     begin = 0

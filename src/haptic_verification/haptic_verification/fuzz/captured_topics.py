@@ -10,8 +10,8 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 
 from haptic_core.rendering_node import RenderingNode
-from haptic_core.tick_inputs import node_and_kind
 from haptic_core.transport.interface import Callback, RosTopics
+from haptic_files.entries import node_and_kind
 
 
 class CapturedTopics(RosTopics):

@@ -32,7 +32,7 @@ from haptic_devices.hands.spatial_hand import SpatialHandParameters
 from haptic_devices.joystick import Joystick, JoystickParameters
 from haptic_devices.scripted import ScriptedDevice, load_script
 from haptic_friction.factory import read_table
-from haptic_launch.experiments import Experiment, read_experiment, share
+from haptic_launch.experiments import read_experiment, share
 from haptic_launch.launch_file import LaunchFileError, load_launch_file
 from haptic_msgs.msg import DeviceCommand
 from haptic_verification.fuzz.files import Reader
@@ -130,7 +130,7 @@ def readers(folder: Path) -> Iterator[Reader]:
     yield Reader("world", config / "worlds" / "tau_touch_world.yaml", _world, own)
     yield Reader("world with entries", config / "worlds" / "tau_touch_world.yaml", _world_entries, own)
     yield Reader("script", config / "scripts" / "friction_hysteresis.yaml", _script, own)
-    yield Reader("experiment", config / "tau_touch_world" / "experiment.yaml", _experiment, own)
+    yield Reader("experiment", config / "tau_touch_world" / "experiment.yaml", read_experiment, own)
     yield Reader("launch file", share() / "launch" / "tau_touch_world.launch.yaml", _launch, own)
     for name, text, suffix, read in (
         ("law table", _TABLE, ".csv", lambda path: read_table(str(path))),
@@ -148,10 +148,6 @@ def readers(folder: Path) -> Iterator[Reader]:
 
 def _script(path: Path) -> None:
     _run(ScriptedDevice(load_script(path)))
-
-
-def _experiment(path: Path) -> Experiment:
-    return read_experiment(path)
 
 
 def small_bag(path: Path, ticks: int = 5) -> Path:

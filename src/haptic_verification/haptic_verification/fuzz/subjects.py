@@ -26,9 +26,9 @@ from haptic_core.commands import MODE_NAMES
 from haptic_core.errors import HapticError
 from haptic_core.events import make_event
 from haptic_core.rendering_node import RenderingNode
-from haptic_core.tick_inputs import node_and_kind
 from haptic_devices.hands.operator import HandHeldDevice
 from haptic_devices.node.device_node import DeviceNode
+from haptic_files.entries import node_and_kind
 from haptic_friction.comparison_node import ComparisonNode
 from haptic_friction.network_node import NetworkNode
 from haptic_friction.node import FrictionNode

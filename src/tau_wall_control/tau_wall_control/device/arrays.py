@@ -52,6 +52,11 @@ PLATFORM = np.dtype(
 )
 
 
+def chain_of(code: int) -> int:
+    """Returns the number, 1 to 3, of the chain that a code UNREACHABLE + i or SINGULAR + i names."""
+    return (code - UNREACHABLE) % 3 + 1
+
+
 class MechanismArrays(NamedTuple):
     """Arrays of a mechanism for the kernels.
 

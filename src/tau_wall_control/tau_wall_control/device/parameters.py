@@ -268,13 +268,28 @@ def load_parameters(path: Path | str | None = None, overrides: Sequence[str] = (
     try:
         return TauParameters.model_validate(document.value)
     except ValidationError as error:
-        name, text = refusal(error)
+        name, text = _refusal(error)
         if name in replaced:  # the value is the caller's, not the file's
             raise TauError(f"{path}: {text}") from None
         raise TauError(describe_refusal(error, TauParameters, document)) from None
 
 
-def refusal(error: ValidationError) -> tuple[str, str]:
+def with_overrides(parameters: TauParameters, overrides: Sequence[str]) -> TauParameters:
+    """Returns the parameters with entries "section.name=value" replaced, the value in YAML.
+
+    Raises:
+        TauError: an entry or a value is refused; the message names it.
+    """
+    document = parameters.model_dump(mode="json")
+    for entry in overrides:
+        _override(document, entry)
+    try:
+        return TauParameters.model_validate(document)
+    except ValidationError as error:
+        raise TauError(_refusal(error)[1]) from None
+
+
+def _refusal(error: ValidationError) -> tuple[str, str]:
     """Returns the name of the first refused field, and a line with name, expectation and value."""
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"])
@@ -284,7 +299,7 @@ def refusal(error: ValidationError) -> tuple[str, str]:
 
 def _override(document: dict[str, Any], entry: str) -> str:
     """Replaces a value of the document; returns the name of its field."""
-    name, sign, text = (part.strip() for part in entry.partition("="))
+    name, sign, text = (part.strip() for part in str(entry).partition("="))
     *sections, field = name.split(".")
     target: Any = document
     for section in sections:

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import ValidationError
 
 from haptic_math.quantities import one_line
 from tau_wall_control.checks import instance, vector
 from tau_wall_control.device import kernels
-from tau_wall_control.device.parameters import TauParameters, load_parameters, refusal
+from tau_wall_control.device.arrays import chain_of
+from tau_wall_control.device.parameters import TauParameters, load_parameters, with_overrides
 from tau_wall_control.device.rotations import quaternion_from_rotation, rotation_from_quaternion
 from tau_wall_control.errors import ForwardKinematicsError, SingularError, TauError, UnreachableError
 
@@ -105,23 +105,7 @@ class TauDevice:
         Raises:
             TauError: an entry or a value is refused; the message names it.
         """
-        document: dict[str, Any] = self.parameters.model_dump(mode="json")
-        for entry in overrides:
-            name, _, text = str(entry).partition("=")
-            target = document
-            *sections, field = name.split(".")
-            for section in sections:
-                target = target.get(section, {})
-            if field not in target:
-                raise TauError(f"entry {entry!r}: expected section.name=value with a name of the device's file")
-            try:
-                target[field] = json.loads(text)
-            except ValueError:
-                raise TauError(f"entry {entry!r}: expected a number or a list of numbers as value") from None
-        try:
-            return TauDevice(TauParameters.model_validate(document))
-        except ValidationError as error:
-            raise TauError(refusal(error)[1]) from None
+        return TauDevice(with_overrides(self.parameters, overrides))
 
     @property
     def fingerprint(self) -> str:
@@ -144,21 +128,18 @@ class TauDevice:
         """Raises the error of a code of `kernels` at a pose; nothing for OK."""
         if code == kernels.OK:
             return
-        where = f"position {np.round(p, 6).tolist()} m"
+        where, chain = f"position {np.round(p, 6).tolist()} m", chain_of(code)
         if code < kernels.SINGULAR:
-            i = code - kernels.UNREACHABLE
-            c = self.parameters.chains.all[i]
+            c = self.parameters.chains.all[chain - 1]
             distance = float(np.linalg.norm(p + R @ np.array(c.platform_point) - np.array(c.base_origin)))
             low, high = abs(c.link_1_length - c.link_2_length), c.link_1_length + c.link_2_length
             raise UnreachableError(
-                f"{where} is out of reach of chain {i + 1}: its platform point is {distance:.4f} m from its base, "
+                f"{where} is out of reach of chain {chain}: its platform point is {distance:.4f} m from its base, "
                 f"expected {low:.4f} to {high:.4f} m",
-                i + 1,
+                chain,
             )
         if code < kernels.FK_DIVERGED:
-            raise SingularError(
-                f"chain {code - kernels.SINGULAR + 1} is singular at {where}: stretched, or on its axis"
-            )
+            raise SingularError(f"chain {chain} is singular at {where}: stretched, or on its axis")
         raise ForwardKinematicsError(f"no pose found in {kernels.FK_ITERATIONS} steps, the last at {where}")
 
     def chain_angles(self, position: ArrayLike, rotation: ArrayLike | None = None) -> np.ndarray:
@@ -443,8 +424,7 @@ class TauState:
             if code != kernels.OK:
                 self.values[:] = before
                 start = f"the motion from position {np.round(before[:3], 6).tolist()} m"
+                chain = chain_of(code)
                 if code < kernels.SINGULAR:
-                    chain = code - kernels.UNREACHABLE + 1
                     raise UnreachableError(f"{start} leaves the reach of chain {chain} within {period:g} s", chain)
-                chain = code - kernels.SINGULAR + 1
                 raise SingularError(f"{start} stretches chain {chain}, or meets its axis, within {period:g} s")

@@ -88,13 +88,13 @@ class _Robot:
 
 def _rod(link: ElementTree.Element, start: ArrayLike, end: ArrayLike, radius: float, colour: str) -> None:
     """Adds a cylinder from one point of the link's frame to another."""
-    start, way = np.asarray(start, dtype=float), np.subtract(end, start)
-    x, y, z = way
+    start, axis = np.asarray(start, dtype=float), np.subtract(end, start)
+    x, y, z = axis
     visual = ElementTree.SubElement(link, "visual")
-    turn = _numbers(0, math.atan2(math.hypot(x, y), z), math.atan2(y, x))
-    ElementTree.SubElement(visual, "origin", xyz=_numbers(*(start + way / 2)), rpy=turn)
+    rpy = _numbers(0, math.atan2(math.hypot(x, y), z), math.atan2(y, x))
+    ElementTree.SubElement(visual, "origin", xyz=_numbers(*(start + axis / 2)), rpy=rpy)
     shape = ElementTree.SubElement(visual, "geometry")
-    ElementTree.SubElement(shape, "cylinder", radius=_numbers(radius), length=_numbers(float(np.linalg.norm(way))))
+    ElementTree.SubElement(shape, "cylinder", radius=_numbers(radius), length=_numbers(float(np.linalg.norm(axis))))
     material = ElementTree.SubElement(visual, "material", name=colour.replace(" ", "_"))
     ElementTree.SubElement(material, "color", rgba=colour)
 

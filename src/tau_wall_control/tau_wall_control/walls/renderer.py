@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_files import ParameterValues
-from haptic_friction import CoulombLaw
+from haptic_files.moved_modules import renamed
 from haptic_friction.laws import FrictionLaw
 from tau_wall_control.checks import whole_number
 from tau_wall_control.control.controller import WallController
 from tau_wall_control.device.tau_device import Pose, TauDevice
 from tau_wall_control.device.thermal import ThermalLimit
 from tau_wall_control.errors import PlanesError, SafeStopError, TauError
-from tau_wall_control.walls.factory import make_controller, make_device
+from tau_wall_control.walls.factory import make_controller, make_device, planes_of, walls_of
 from tau_wall_control.walls.holding import HoldingWall
 from tau_wall_control.walls.planes import MovingPlanes, Plane, planes_from_lists, rows_of
 from tau_wall_control.walls.sliding import SlidingWalls
@@ -156,7 +156,7 @@ class WallRenderer:
         used = controller is not None
         if controller is None:
             controller = make_controller(values, make_device(values))
-        walls = _walls_of(values, controller, planes)
+        walls = walls_of(values, controller, planes)
         renderer = cls.around(
             walls,
             longest_saturation=round(values["longest_saturation"] / values["period"]),
@@ -392,59 +392,4 @@ class WallRenderer:
         )
 
 
-def takes_planes(values: Mapping[str, Any]) -> bool:
-    """Returns whether the walls come with each step according to the parameter `inputs`.
-
-    Raises:
-        TauError: the walls come from several nodes, or from the tick before.
-    """
-    entries = [entry for entry in values.get("inputs", ()) if entry and _kind(entry) == "planes"]
-    if len(entries) > 1:
-        raise TauError(f"parameter inputs: expected planes of one node at the most, got {entries}")
-    if set(entries) & set(values.get("delayed_inputs", ())):
-        raise TauError(f"parameter delayed_inputs: expected planes of the same tick, got {entries}")
-    return bool(entries)
-
-
-def _kind(entry: str) -> str:
-    """Returns the kind of an entry `node:kind`; `planes` is short for `planes:planes`."""
-    node, _, kind = entry.partition(":")
-    return kind or node
-
-
-def planes_of(values: Mapping[str, Any], moving: bool | None = None) -> tuple[Plane, ...] | None:
-    """Returns the planes of the node's walls; None if the walls come with each step.
-
-    Args:
-        values: parameters by name, as in wall_node.yaml, and `inputs`.
-        moving: true if the walls come with each step; default: true if `inputs` has an entry of the kind planes.
-
-    Raises:
-        TauError: a parameter is refused; the message names it.
-    """
-    if moving is None:
-        moving = takes_planes(values)
-    planes = None if moving else planes_from_lists(values["wall_points"], values["wall_normals"])
-    if values["contact"] == "holding":
-        if planes is None:
-            raise TauError("contact: expected sliding for walls that move, got 'holding'")
-        if len(planes) != 1:
-            raise TauError(f"wall_points: expected one wall for contact holding, got {len(planes)}")
-    return planes
-
-
-def _walls_of(
-    values: Mapping[str, Any], controller: WallController, planes: tuple[Plane, ...] | None
-) -> SlidingWalls | HoldingWall:
-    """Returns the walls of the node's parameters."""
-    if values["contact"] == "holding" and planes is not None:
-        return HoldingWall(controller, planes[0], release_gap=values["release_gap"])
-    mu = values["friction_coefficient"]
-    return SlidingWalls(
-        controller,
-        planes,
-        friction=CoulombLaw(mu) if mu > 0.0 else None,
-        friction_stiffness=values["friction_stiffness"],
-        friction_damping=values["friction_damping"],
-        release_gap=values["release_gap"],
-    )
+__getattr__ = renamed(__name__, {"takes_planes": "tau_wall_control.walls.factory:takes_planes"})

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from haptic_friction.laws import FrictionLaw
-from haptic_math.quantities import finite_number, one_line
+from haptic_math.quantities import finite_number, float_array, one_line
 from tau_wall_control.checks import instance, vector
 from tau_wall_control.control import laws
 from tau_wall_control.control.controller import WallController
@@ -220,10 +220,7 @@ def _rows(name: str, values: ArrayLike | None, shape: tuple[int, ...]) -> np.nda
     """
     if values is None:
         return np.zeros(shape)
-    try:
-        array = np.asarray(values, dtype=float, order="C")
-    except (TypeError, ValueError):
-        raise PlanesError(f"{name}: expected numbers of shape {shape}, got {one_line(values)}") from None
+    array = np.require(float_array(name, values, shape, error=PlanesError), requirements="C")
     if array.shape != shape:
         raise PlanesError(f"{name}: expected shape {shape} for {shape[0]} planes, got {array.shape}")
     return array

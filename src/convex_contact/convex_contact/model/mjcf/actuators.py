@@ -12,7 +12,7 @@ from convex_contact.model.mjcf.joints import MjcfJoint, read_range
 from convex_contact.model.mjcf.settings import Compiler, Options
 from convex_contact.model.mjcf.shortcuts import check_own
 from convex_contact.model.mjcf.tendons import MjcfTendon, scalar_joint
-from convex_contact.model.mjcf.trees import Places
+from convex_contact.model.mjcf.trees import WorldIndices
 from convex_contact.model.tendons import UNBOUNDED, TendonActuator
 from convex_contact.model.world import World
 from convex_contact.model.xml_document import Element
@@ -143,14 +143,14 @@ def _inherited(element: Element, joints: dict[MjcfJoint, float], factor: float) 
     return middle - factor * half, middle + factor * half
 
 
-def add_actuators(world: World, actuators: list[MjcfActuator], places: Places) -> None:
+def add_actuators(world: World, actuators: list[MjcfActuator], indices: WorldIndices) -> None:
     """Adds actuators to a world.
 
     Raises:
         XmlError: a value is wrong.
     """
     for actuator in actuators:
-        tree = places.joint[next(iter(actuator.joints))][0]
+        tree = indices.joint[next(iter(actuator.joints))][0]
         terms = tuple((joint.name, coefficient) for joint, coefficient in actuator.joints.items())
         try:
             law = TendonActuator(tree, actuator.name, terms, **actuator.values)  # type: ignore[arg-type]

@@ -35,22 +35,22 @@ class Notes:
     """Parts of a file that are not simulated, in groups.
 
     Attributes:
-        places: lines of the elements of each group, by a phrase that names their kind.
+        locations: lines of the elements of each group, by a phrase that names their kind.
     """
 
-    places: dict[str, list[str]] = field(default_factory=dict)
+    locations: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, element: Element, part: str = "") -> None:
         """Lists an element, or a part of it."""
         phrase = f"{part} of {element.tag}" if part else element.tag
-        self.places.setdefault(phrase, []).append(element.place)
+        self.locations.setdefault(phrase, []).append(element.location)
 
     def text(self) -> str:
         """Returns all groups in one line; empty without any."""
         groups = []
-        for phrase, places in self.places.items():
-            more = len(places) - LISTED
-            groups.append(f"{phrase} ({', '.join(places[:LISTED])}{f' and {more} more' if more > 0 else ''})")
+        for phrase, locations in self.locations.items():
+            more = len(locations) - LISTED
+            groups.append(f"{phrase} ({', '.join(locations[:LISTED])}{f' and {more} more' if more > 0 else ''})")
         return "; ".join(groups)
 
 

@@ -88,7 +88,7 @@ def add_equalities(
 def _add_coupler(world: World, element: Element, sides: tuple[Sum, Sum], builder: Builder) -> None:
     """Adds y - y0 = c0 + c1 (x - x0) + c2 (x - x0)^2 + ..., with the lengths in the pose of the file."""
     first, second = sides
-    tree = builder.places.joint[next(iter(first))][0]
+    tree = builder.indices.joint[next(iter(first))][0]
     given = numbers_up_to(element, "polycoef", 5, "0 1 0 0 0")
     coefficients = [*given, *(0.0, 1.0, 0.0, 0.0, 0.0)[len(given) :]]
     y0, x0 = (sum(c * joint.ref for joint, c in side.items()) for side in sides)
@@ -185,7 +185,7 @@ def pose_at_start(body: MjcfBody) -> pin.SE3:
 
 
 def _number(body: MjcfBody, builder: Builder) -> int:
-    return builder.fixed(body) if body.static else builder.places.body[body.root]
+    return builder.fixed(body) if body.static else builder.indices.body[body.root]
 
 
 def _body(element: Element, attribute: str, model: MjcfModel) -> MjcfBody:

@@ -8,8 +8,8 @@ import pinocchio as pin
 from convex_contact.model.mjcf.actuators import MjcfActuator
 from convex_contact.model.mjcf.bodies import MjcfBody, MjcfModel
 from convex_contact.model.mjcf.document import MjcfDocument
-from convex_contact.model.mjcf.joints import COORDINATES, VELOCITIES, MjcfJoint
-from convex_contact.model.mjcf.trees import Places
+from convex_contact.model.mjcf.joints import COORDINATES, VELOCITIES
+from convex_contact.model.mjcf.trees import WorldIndices
 from convex_contact.model.tendons import TendonActuator
 from convex_contact.model.world import Pose, World
 from convex_contact.model.xml_document import Element, XmlError
@@ -34,7 +34,7 @@ def find_keyframe(document: MjcfDocument, keyframe: str | int) -> Element:
 
 
 def set_keyframe(
-    world: World, key: Element, model: MjcfModel, places: Places, actuators: list[MjcfActuator]
+    world: World, key: Element, model: MjcfModel, indices: WorldIndices, actuators: list[MjcfActuator]
 ) -> None:  # fmt: skip
     """Sets the initial state of a world to a keyframe.
 
@@ -42,7 +42,7 @@ def set_keyframe(
         world: the world.
         key: the keyframe.
         model: bodies of the file.
-        places: their numbers in the world.
+        indices: their numbers in the world.
         actuators: of the file.
 
     Raises:
@@ -62,12 +62,12 @@ def set_keyframe(
                 raise key.error("expected quaternions that are not 0, got one that is", "qpos")
             w, x, y, z = quaternion / np.linalg.norm(quaternion)
             position[-4:] = x, y, z, w
-        if body in places.free:
-            _set_free(world, places.body[body], position, velocity)
+        if body in indices.free:
+            _set_free(world, indices.body[body], position, velocity)
         else:
-            _set_joint(world, joint, places.joint[joint], position, velocity)
+            _set_joint(world, indices.joint[joint], position, velocity)
         i, j = i + n, j + m
-    _set_mocap(world, key, model, places)
+    _set_mocap(world, key, model, indices)
     _set_signals(world, key, actuators)
 
 
@@ -84,12 +84,13 @@ def _set_free(world: World, number: int, position: np.ndarray | None, velocity: 
         body.velocity, body.angular_velocity = velocity[:3].copy(), body.placement.rotation @ velocity[3:]
 
 
-def _set_joint(
-    world: World, joint: MjcfJoint, place: tuple[int, int], position: np.ndarray | None, velocity: np.ndarray | None
-) -> None:
-    """Sets the state of a joint of a tree; Pinocchio's velocity of a free joint is along the body's axes."""
-    tree = world.trees[place[0]]
-    made = tree.model.model.joints[place[1]]
+def _set_joint(world: World, index: tuple[int, int], position: np.ndarray | None, velocity: np.ndarray | None) -> None:
+    """Sets the state of a joint, given by the numbers of its tree and in its model.
+
+    Pinocchio's velocity of a free joint is along the body's axes.
+    """
+    tree = world.trees[index[0]]
+    made = tree.model.model.joints[index[1]]
     if position is not None:
         tree.q[made.idx_q : made.idx_q + len(position)] = position
     if velocity is not None:
@@ -100,11 +101,11 @@ def _set_joint(
         tree.v[made.idx_v : made.idx_v + len(velocity)] = velocity
 
 
-def _set_mocap(world: World, key: Element, model: MjcfModel, places: Places) -> None:
+def _set_mocap(world: World, key: Element, model: MjcfModel, indices: WorldIndices) -> None:
     bodies: list[MjcfBody] = [body for body in model.bodies if body.mocap]
     positions, quaternions = _values(key, "mpos", 3 * len(bodies)), _values(key, "mquat", 4 * len(bodies))
     for i, each in enumerate(bodies):
-        body = world.bodies[places.body[each]]
+        body = world.bodies[indices.body[each]]
         position, orientation = body.placement.position, body.placement.orientation
         if positions is not None:
             position = positions[3 * i : 3 * i + 3]

@@ -87,11 +87,11 @@ def _world(document: MjcfDocument, keyframe: str | int | None, material: Materia
             coupled.append([*first, *second])
     builder = Builder(model, contacts, material, world)
     builder.build(coupled)
-    add_tendons(world, tendons, builder.places)
+    add_tendons(world, tendons, builder.indices)
     add_equalities(world, equalities, model, tendons, builder, document.notes)
     if simulation.has("actuation"):
-        add_actuators(world, actuators, builder.places)
+        add_actuators(world, actuators, builder.indices)
     if keyframe is not None:
-        set_keyframe(world, find_keyframe(document, keyframe), model, builder.places, actuators)
-    set_pairs(world, contacts, builder.places.shapes, document)
+        set_keyframe(world, find_keyframe(document, keyframe), model, builder.indices, actuators)
+    set_pairs(world, contacts, builder.indices.shapes, document)
     return world

@@ -12,7 +12,7 @@ from convex_contact.model.mjcf.defaults import Defaults
 from convex_contact.model.mjcf.document import MjcfDocument, numbers_up_to
 from convex_contact.model.mjcf.joints import MjcfJoint, read_range
 from convex_contact.model.mjcf.settings import Compiler, Options
-from convex_contact.model.mjcf.trees import Places
+from convex_contact.model.mjcf.trees import WorldIndices
 from convex_contact.model.tendons import TendonActuator, TendonLimit, Terms
 from convex_contact.model.world import World
 from convex_contact.model.xml_document import Element
@@ -111,17 +111,20 @@ def _rest(element: Element) -> float | None:
     return None if values[0] == -1.0 else values[0]
 
 
-def add_tendons(world: World, tendons: dict[str, MjcfTendon], places: Places) -> None:
+def add_tendons(world: World, tendons: dict[str, MjcfTendon], indices: WorldIndices) -> None:
     """Adds the limits, springs and dampers of tendons to a world.
 
     Raises:
-        XmlError: a spatial tendon has a spring without a length.
+        XmlError: a spatial tendon has limits, stiffness or damping.
     """
     for tendon in tendons.values():
         if tendon.sites:
-            add_spatial(world, tendon, places)
+            if math.isfinite(tendon.limits[0]) or tendon.stiffness or tendon.damping:
+                raise tendon.element.error(
+                    "expected no limits, stiffness and damping of a spatial tendon, which is not supported"
+                )
             continue
-        tree = places.joint[next(iter(tendon.joints))][0]
+        tree = indices.joint[next(iter(tendon.joints))][0]
         for bound, sign in zip(tendon.limits, (1.0, -1.0), strict=True):
             if math.isfinite(bound):
                 world.joint_laws.append(TendonLimit(tree, tendon.terms(), bound, sign))
@@ -132,11 +135,3 @@ def add_tendons(world: World, tendons: dict[str, MjcfTendon], places: Places) ->
             bias = (tendon.stiffness * rest, -tendon.stiffness, -tendon.damping)
             name = f"spring of {tendon.name}"
             world.joint_laws.append(TendonActuator(tree, name, tendon.terms(), gain=(0.0, 0.0, 0.0), bias=bias))
-
-
-def add_spatial(world: World, tendon: MjcfTendon, places: Places) -> None:
-    """Adds the limits, the spring and the damper of a spatial tendon to a world."""
-    if math.isfinite(tendon.limits[0]) or tendon.stiffness or tendon.damping:
-        raise tendon.element.error(
-            "expected no limits, stiffness and damping of a spatial tendon, which is not supported"
-        )

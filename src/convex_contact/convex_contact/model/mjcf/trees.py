@@ -30,7 +30,7 @@ LEAST_INERTIA = 1e-12
 
 
 @dataclass
-class Places:
+class WorldIndices:
     """Numbers that the parts of a file have in the world.
 
     Attributes:
@@ -59,12 +59,12 @@ class Builder:
         world: the world.
 
     Attributes:
-        places: numbers of the parts in the world.
+        indices: numbers of the parts in the world.
     """
 
     def __init__(self, model: MjcfModel, contacts: Contacts, material: Material, world: World) -> None:
         self._model, self._contacts, self._material, self._world = model, contacts, material, world
-        self.places = Places()
+        self.indices = WorldIndices()
         self._members: dict[MjcfBody, list[MjcfBody]] = {}
         for body in model.bodies:
             self._members.setdefault(body.root, []).append(body)
@@ -91,16 +91,16 @@ class Builder:
 
     def fixed(self, body: MjcfBody) -> int:
         """Returns the number of a fixed body; adds the body if it is missing."""
-        if body not in self.places.fixed:
+        if body not in self.indices.fixed:
             shapes = [geom for geom in body.geoms if self._contacts.has_shape(geom)]
             pose = Pose.from_se3(body.offset)
             number = self._world.add_body(
                 body.name, geometries=[self._geometry(geom, geom.pose) for geom in shapes], fixed=True,
                 position=pose.position, orientation=pose.orientation,
             )  # fmt: skip
-            self.places.fixed[body] = number
-            self.places.shapes[number] = shapes
-        return self.places.fixed[body]
+            self.indices.fixed[body] = number
+            self.indices.shapes[number] = shapes
+        return self.indices.fixed[body]
 
     def _geometry(self, geom: MjcfGeom, pose: pin.SE3) -> Geometry:
         surface = material_of(geom, self._material)
@@ -153,7 +153,7 @@ class Builder:
         number = self._world.add_body(
             root.name, geometries=geometries, position=pose.position, orientation=pose.orientation, **options,  # type: ignore[arg-type]
         )  # fmt: skip
-        self.places.body[root], self.places.shapes[number] = number, geoms
+        self.indices.body[root], self.indices.shapes[number] = number, geoms
 
     def _is_free(self, body: MjcfBody) -> bool:
         joint = body.joints[0]
@@ -167,7 +167,7 @@ class Builder:
             self._add(root, mass=inertia.mass, inertia=inertia.inertia, center=inertia.lever)
         except WorldError:
             raise root.element.error("expected an inertia of a rigid body, got another one") from None
-        self.places.free.add(root)
+        self.indices.free.add(root)
 
     # --- trees -----------------------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class Builder:
         for _, joint, index in joints:
             values.add(joint, index)
         for body in bodies:
-            values.place_free(body, self.places.joint[body.joints[0]][1])
+            values.place_free(body, self.indices.joint[body.joints[0]][1])
         made = ArticulatedTree(
             model=model,
             link_joints=list(range(1, model.njoints)),
@@ -211,13 +211,13 @@ class Builder:
         parent, pose = 0, above.offset * body.pose
         if above.root.joints:
             last = above.root.joints[-1]
-            parent = self.places.joint[last][1] + (3 if _is_split(last) else 0)
+            parent = self.indices.joint[last][1] + (3 if _is_split(last) else 0)
             pose = pin.SE3(np.eye(3), -last.anchor) * pose
         for joint in body.joints:
             if model.existJointName(joint.name):
                 raise joint.element.error("expected a name other than universe", "name")
             first, parent = _add_joint(model, parent, pose * pin.SE3(np.eye(3), joint.anchor), joint)
-            self.places.joint[joint] = tree, first
+            self.indices.joint[joint] = tree, first
             joints.append((body, joint, first))
             pose = pin.SE3(np.eye(3), -joint.anchor)
         inertia = self._inertia(body)
@@ -237,7 +237,7 @@ class Builder:
                     link=model.getJointId(name) - 1, center=body.joints[-1].anchor.copy() if last else np.zeros(3),
                 )  # fmt: skip
                 numbers.append(self._world._append(link))
-            self.places.body[body], self.places.shapes[numbers[-1]] = numbers[-1], geoms
+            self.indices.body[body], self.indices.shapes[numbers[-1]] = numbers[-1], geoms
         return numbers
 
     def _check_mass(self, tree: ArticulatedTree, q: np.ndarray, bodies: list[MjcfBody]) -> None:
@@ -251,7 +251,7 @@ class Builder:
             masses[tree.model.parents[i]] += masses[i]
         for body in bodies:
             for joint in body.joints:
-                if not joint.armature and not masses[self.places.joint[joint][1]] > 0.0:
+                if not joint.armature and not masses[self.indices.joint[joint][1]] > 0.0:
                     raise joint.element.error("expected a joint that moves mass, got one that moves none")
         moments = np.linalg.eigvalsh(tree.mass_matrix(q))
         if not moments[0] > max(LEAST_INERTIA * moments[-1], 1e-18):  # NaN, too
