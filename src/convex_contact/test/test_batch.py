@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import pickle
+from importlib.resources import files
 from threading import Barrier, get_ident
 
 import numpy as np
 import pytest
 
-from convex_contact import Batch, BatchError, ConvergenceError, Material, Simulator, World, rollout
+from convex_contact import (
+    Batch,
+    BatchError,
+    ConvergenceError,
+    Material,
+    Simulator,
+    World,
+    rollout,
+)
 
 
 @pytest.fixture
@@ -40,6 +49,14 @@ def test_each_simulator_of_a_batch_moves_as_it_does_alone(heap: World) -> None:
     ):
         np.testing.assert_array_equal(found, expected)
     assert np.ptp(batch.body_states()[0][:, 2, 0]) > 0.01  # they do not move alike
+
+
+def test_simulators_of_a_world_have_trees_of_their_own() -> None:
+    """Steps of Python share no memory of Pinocchio either."""
+    world = World()
+    world.add_urdf("motor", files("convex_contact") / "data/shaft.urdf", armature=0.5)  # type: ignore[arg-type]
+    one, other = (Simulator(world, period=2e-3).dynamics.tree_models[0] for _ in range(2))
+    assert one.data is not other.data
 
 
 def test_as_many_threads_work_as_asked_for(heap: World) -> None:

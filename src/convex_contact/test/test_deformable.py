@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg
 import scipy.spatial
 
-from convex_contact import ContactProblem, Material, Simulator, World, solve
+from convex_contact import Batch, ContactProblem, Material, Simulator, World, solve
 from convex_contact.model.corotational import Elasticity, TetrahedralMesh, assemble, energy, rotation_of
 from convex_contact.model.deformable import DeformableTree
 from convex_contact.model.world import WorldError
@@ -373,6 +373,22 @@ def test_the_finger_has_about_the_paper_s_size() -> None:
     assert mesh.vertices[front, 1] == pytest.approx(0.0)
     outline = FinRay().outline()
     assert outline.max() < len(mesh.vertices)
+
+
+def test_a_force_on_a_vertex_gives_its_impulse_in_every_simulator_of_a_batch() -> None:
+    world = World(gravity=(0.0, 0.0, 0.0))
+    world.add_deformable("cube", block((3, 3, 3), (0.1, 0.1, 0.1)), elasticity=RUBBER)
+    batch, alone = ([Simulator(world, period=2e-3, polish=True) for _ in range(4)] for _ in range(2))
+    for number, simulators in enumerate(zip(batch, alone, strict=True)):
+        for simulator in simulators:
+            simulator.apply_wrench("cube/0", force=(0.2 * number, 0.0, 0.0))
+    Batch(batch, workers=4).step(60)
+    body = world.trees[0].model
+    for number, (one, other) in enumerate(zip(batch, alone, strict=True)):
+        other.step(60)
+        np.testing.assert_array_equal(one.dynamics.coordinates(), other.dynamics.coordinates())
+        momentum = body.masses @ body.velocities(one.dynamics.coordinates())
+        np.testing.assert_allclose(momentum, [0.2 * number * 0.12, 0.0, 0.0], atol=1e-12)
 
 
 def test_a_step_is_repeated_bit_by_bit_after_a_reset() -> None:

@@ -13,7 +13,7 @@ import pytest
 from mjcf_cases import CASES, DURATION
 from mjcf_comparison import STORED, differences, suite_facts
 
-from convex_contact import Material, Simulator, World, WorldError
+from convex_contact import Material, Simulator, TendonActuator, World, WorldError
 from convex_contact.model.mjcf import MjcfWarning, load_mjcf
 from convex_contact.model.mjcf.geoms import EDGE_PARTS
 
@@ -304,3 +304,38 @@ def test_faces_of_a_mesh_are_its_surface(tmp_path: Path) -> None:
         path = tmp_path / f"{inertia}.xml"
         path.write_text(f"<mujoco><asset>{mesh}</asset><worldbody>{body}</worldbody></mujoco>")
         assert World.load(path).bodies[0].mass == pytest.approx(volume, rel=1e-12)
+
+
+POSITION = '<position kp="12" kv="0.5"/>'
+GENERAL = '<general gaintype="affine" biastype="affine" gainprm="2 3" biasprm="1 2 -3" dyntype="filter" dynprm="0.3"/>'
+
+
+# gain, bias and activation of MuJoCo 4.0.1
+@pytest.mark.parametrize(
+    "outer, inner, actuator, gain, bias, dynamics",
+    [
+        (POSITION, "", "velocity", (1, 0, 0), (0, 0, -1), "none"),
+        (POSITION, "", 'intvelocity actrange="-2 2"', (1, 0, 0), (0, -1, 0), "integrator"),
+        (POSITION, '<motor gear="3"/>', "position", (12, 0, 0), (0, -12, -0.5), "none"),
+        (POSITION, '<velocity kv="4"/>', "position", (12, 0, 0), (0, -12, -0.5), "none"),
+        (POSITION, '<velocity kv="4"/>', "general", (4, 0, 0), (0, 0, -4), "none"),
+        (POSITION, '<position kv="2"/>', "position", (12, 0, 0), (0, -12, -2), "none"),
+        (POSITION + '<motor gear="3"/>', "", "position", (1, 0, 0), (0, -1, 0), "none"),
+        ('<position kp="5" timeconst="0.1"/>', "<motor/>", "position", (5, 0, 0), (0, -5, 0), "filter"),
+        (GENERAL, "", "general", (2, 3, 0), (1, 2, -3), "filter"),
+        (GENERAL, "", "position", (1, 0, 0), (0, -1, 0), "none"),
+        (GENERAL, "", "velocity", (1, 0, 0), (0, 0, -1), "none"),
+        ('<damper kv="2" ctrlrange="0 1"/>', "", "damper", (0, 0, -2), (0, 0, 0), "none"),
+        ('<motor gear="3"/>', POSITION, "motor", (1, 0, 0), (0, 0, 0), "none"),
+    ],
+)
+def test_special_actuators_have_the_gains_of_their_kind(
+    tmp_path: Path, outer: str, inner: str, actuator: str, gain: tuple, bias: tuple, dynamics: str
+) -> None:
+    text = f"""<mujoco><default>{outer}<default class="inner">{inner}</default></default>
+<worldbody><body><joint name="j"/><geom size="0.1" pos="0.1 0 0"/></body></worldbody>
+<actuator><{actuator} name="it" class="inner" joint="j"/></actuator></mujoco>"""
+    (tmp_path / "model.xml").write_text(text)
+    (law,) = World.load(tmp_path / "model.xml").joint_laws
+    assert isinstance(law, TendonActuator)
+    assert (law.gain, law.bias, law.dynamics) == (gain, bias, dynamics)

@@ -122,7 +122,7 @@ def test_a_floating_tree_falls_freely_and_keeps_its_momentum() -> None:
         "arm", ARM, floating=True, position=(0, 0, 1), damping=0.0, v=np.array([0.1, 0.2, 0.3, 1, 2, 3, 1, -1, 0.1])
     )
     d = WorldDynamics(w, period=1e-4)
-    model, a = d._trees[0].model, d.arrays
+    model, a = d.tree_models[0].model, d.arrays
     np.testing.assert_allclose(a.q[:7], [0, 0, 1, 0, 0, 0, 1])
     momentum = []
     for step in range(201):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from convex_contact import Hull, Material, World, WorldDynamics, WorldError
+from convex_contact import Hull, Material, PlanarActuator, World, WorldDynamics, WorldError
+from convex_contact.model.motors import Motor
 from convex_contact.model.world_file import parse_world
 
 DATA = Path(__file__).with_name("data")
@@ -113,6 +114,34 @@ def test_a_joint_between_bodies_is_not_left_out_silently() -> None:
     world.add_joint("pivot", "ball", None, "ball", point=(0.0, 0.0, 0.1))
     with pytest.raises(WorldError, match=r"^pivot: a joint between bodies has no form in a world file$"):
         world.to_yaml()
+
+
+@pytest.mark.parametrize("kind", ["Weld", "Motor", "Rows"])
+def test_controllers_are_not_left_out_silently(kind: str) -> None:
+    world = World()
+    for name in ("ball", "box"):
+        world.add_sphere(name, mass=1.0, radius=0.1)
+    if kind == "Weld":
+        world.weld("ball", "box")
+    elif kind == "Motor":
+        world.controllers.append(Motor(PlanarActuator(0, "plane", proportional_gain=1.0)))
+    else:
+        world.controllers.append(type(kind, (), {"start": None})())
+    with pytest.raises(WorldError, match=rf"^controllers: expected none, {kind} has no form in a world file$"):
+        world.to_yaml()
+
+
+def test_body_whose_name_has_a_slash_is_written() -> None:
+    world = World()
+    world.add_sphere("toys/ball", mass=1.0, radius=0.1)
+    assert [body.name for body in parse_world(world.to_yaml()).bodies] == ["toys/ball"]
+
+
+def test_base_of_a_tree_is_that_of_its_file() -> None:
+    world = World()
+    world.add_urdf("arm", Path(__file__).with_name("data") / "arm.urdf")
+    names = [body.name for body in parse_world(world.to_yaml(), folder="/nowhere").bodies]
+    assert names == [body.name for body in world.bodies]
 
 
 def test_a_file_is_read_with_its_folder(tmp_path: Path) -> None:

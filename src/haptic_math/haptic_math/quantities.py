@@ -138,7 +138,7 @@ def quaternion_length(
     length = math.sqrt(q.dot(q))
     if unit and not abs(length - 1.0) < _ROUNDED:
         raise error(f"{name}: expected a quaternion of length 1, got {got or f'length {length:g}'}")
-    if not length > _ZERO:
+    if not _ZERO < length < math.inf:
         raise error(f"{name}: expected a quaternion (x, y, z, w) that is not zero, got {got or q}")
     return length
 

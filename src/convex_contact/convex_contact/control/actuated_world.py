@@ -10,7 +10,8 @@ A state is q and v in one vector; its tangent space is that of `rollouts`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ class ActuatedWorld:
     """Steps of a world and their derivatives.
 
     Args:
-        world: without prescribed bodies, whose pose is not part of the state.
+        world: without prescribed bodies, whose pose is not part of the state, and without drives.
         period: dt [s].
         joints: names of the actuated joints, with one velocity each; default: all of the world's trees.
         approximation: any but lagged_elastoplastic, whose contacts have state beyond q and v.
@@ -66,6 +67,9 @@ class ActuatedWorld:
         for body in world.bodies:
             if body.kind == "prescribed":
                 raise ValueError(f"{body.name}: expected no prescribed body: its place is not part of the state")
+        for tree in world.trees:
+            if tree.drive is not None:
+                raise ValueError(f"{tree.name}: drive: expected none, the forces of its joints are the inputs")
         self.simulator = Simulator(world, period=period, approximation=approximation, **{"polish": True} | options)
         if self.simulator.approximation == "lagged_elastoplastic":
             raise ValueError(
@@ -186,27 +190,43 @@ class ActuatedWorld:
     # --- steps -------------------------------------------------------------------------------------------------
 
     def step(self, k: int, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Returns the state after a step from x with joint forces u [N or N m].
+        """Returns the state after step k, which starts at the time k dt from x, with joint forces u [N or N m].
 
         Raises:
             ConvergenceError: the step has no solution.
+            ValueError: x is not a state of this world, or u has a wrong shape.
         """
         self.set_state(x)
-        a = self.simulator.dynamics.arrays
+        d = self.simulator.dynamics
+        d.time, a = k * self.period, d.arrays
         a.effort[:] = 0.0
-        a.effort[self._columns] = u
+        a.effort[self._columns] = checks.array("u", u, (self.inputs,), copy=False)
         try:
-            self.simulator.step()
+            with self._without_drives():
+                self.simulator.step()
         finally:
             a.effort[:] = 0.0
         return np.concatenate([a.q, a.v])
+
+    @contextmanager
+    def _without_drives(self) -> Iterator[None]:
+        """Takes away the drives that :meth:`play` set; the inputs of a step are given with it."""
+        drives = [tree.drive for tree in self.world.trees]
+        for tree in self.world.trees:
+            tree.drive = None
+        try:
+            yield
+        finally:
+            for tree, drive in zip(self.world.trees, drives, strict=True):
+                tree.drive = drive
 
     def linearize(self, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns A (N, 2 nv, 2 nv) and B (N, 2 nv, inputs) of the motion from states[0]."""
         self.set_state(states[0])
         actuation = np.zeros((len(inputs), self._nv))
         actuation[:, self._columns] = inputs
-        A, B = rollout(self.simulator, len(inputs), actuation=actuation).step_jacobians()
+        with self._without_drives():
+            A, B = rollout(self.simulator, len(inputs), actuation=actuation).step_jacobians()
         return A, B[:, :, self._columns]
 
     def holding(self, x: np.ndarray) -> np.ndarray:
@@ -214,7 +234,7 @@ class ActuatedWorld:
         out = np.zeros(self._nv)
         for kind, tree, q, v in self._trees():
             if kind != FREE:
-                model = self.world.trees[tree].model
+                model = self.world.trees[tree].model.started(self.world.gravity)
                 out[v] = pin.computeGeneralizedGravity(model.model, model.data, x[q])
         return out[self._columns]
 

@@ -189,7 +189,7 @@ class Recorder:
     ) -> TreeTape:
         """Differentiates an articulated tree's residual, dt ID(q, v0, (v - v0)/dt) and linear terms."""
         r, dt = self.r, self.r.period
-        tree = r.world.trees[t].model
+        tree = self.simulator.dynamics.tree_models[t]
         model, data = tree.model, tree.data
         rows = slice(*r._tree_v[t : t + 2])
         q, v0, v = start_q[slice(*r._tree_q[t : t + 2])], start[rows], velocity[rows]

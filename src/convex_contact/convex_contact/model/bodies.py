@@ -16,7 +16,7 @@ A pose is twelve numbers: the rotation matrix row by row, then the position.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -210,6 +210,14 @@ class ArticulatedTree:
         several = [joint for joint in list(self.model.joints)[1:] if joint.nv > 1]
         sprung = any(self.stiffness[joint.idx_v : joint.idx_v + joint.nv].any() for joint in several)
         return has_kernels(self.model) and not sprung
+
+    def started(self, gravity: np.ndarray) -> ArticulatedTree:
+        """Returns the tree of one simulation, under a gravity (3,) [m/s^2], with working memory of its own."""
+        model = self.model
+        if not np.array_equal(model.gravity.linear, gravity):
+            model = model.copy()
+            model.gravity.linear = gravity
+        return replace(self, model=model)
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """Returns M + armature (nv, nv) at coordinates (nq,)."""

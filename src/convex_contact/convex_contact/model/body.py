@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pinocchio as pin
 
 from convex_contact.model.materials import Material
-from convex_contact.model.pressure_fields import Hydroelastic, Mesh, PressureField, mesh_of
+from convex_contact.model.pressure_fields import Hydroelastic, Mesh, PressureField, RigidSurface, mesh_of
 from convex_contact.model.shapes import HalfSpace, Shape
+from convex_contact.problem import checks
 from convex_contact.problem.errors import ContactError
 from haptic_files.moved_modules import renamed
-from haptic_math.quantities import finite_array, quaternion_length
+from haptic_math.quantities import finite_array, finite_number, one_line, quaternion_length
 
 if TYPE_CHECKING:
     from convex_contact.model.joints import JointLaw
@@ -30,6 +31,7 @@ Drive = Callable[[float], Sequence[float]]
 
 
 Vector = Sequence[float] | np.ndarray
+Made = TypeVar("Made")
 
 
 class WorldError(ContactError, ValueError):
@@ -93,8 +95,8 @@ class Geometry:
         mesh: the mesh (made).
 
     Raises:
-        ValueError: the material is none, the mesh cannot be made, or reaches out of the shape's bounding box or sphere,
-            or a component of the colour is out of its bounds.
+        ValueError: an attribute is of another type, the mesh cannot be made, or reaches out of the shape's bounding
+            box or sphere, or a component of the colour is out of its bounds.
 
     Examples:
         >>> from convex_contact import Geometry, Material, Pose, Sphere
@@ -111,10 +113,17 @@ class Geometry:
     mesh: Mesh | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.material, Material):
-            raise ValueError(f"material: expected a Material, got {self.material!r}")
-        if self.color is not None and not (len(self.color) == 4 and all(0.0 <= part <= 1.0 for part in self.color)):
-            raise ValueError(f"color: expected red, green, blue and opacity from 0 to 1, got {self.color}")
+        for name, kind in (("shape", Shape), ("placement", Pose), ("material", Material)):
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"{name}: expected a {kind.__name__}, got {getattr(self, name)!r}")
+        if self.color is not None:
+            expected = "red, green, blue and opacity from 0 to 1"
+            color = finite_array("color", self.color, (4,), expected=expected)
+            if not ((color >= 0.0) & (color <= 1.0)).all():
+                raise ValueError(f"color: expected {expected}, got {self.color}")
+        if not isinstance(self.hydroelastic, Hydroelastic | PressureField | RigidSurface | None):
+            words = "a Hydroelastic, a PressureField, a RigidSurface or None"
+            raise ValueError(f"hydroelastic: expected {words}, got {self.hydroelastic!r}")
         given, shape = self.hydroelastic, self.shape
         mesh = mesh_of(shape, given) if isinstance(given, Hydroelastic) else given
         object.__setattr__(self, "mesh", mesh)
@@ -254,7 +263,12 @@ def checked_inertia(inertia: Any, where: str) -> np.ndarray:
     Raises:
         WorldError: no body can have this inertia; the message starts with ``where``.
     """
-    array = np.array(inertia, dtype=np.float64)
+    try:
+        array = np.array(inertia, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.full(1, math.nan)
+    if not np.isfinite(array).all():
+        raise WorldError(f"{where}: inertia: expected finite numbers, got {one_line(inertia)}")
     if array.shape == ():
         array = array * np.eye(3)
     elif array.shape == (3,):
@@ -277,11 +291,10 @@ def give_mass(body: Body, mass: float | None, inertia: Any, center: Vector | Non
     """
     if mass is None:
         raise WorldError(f"{body.name}: mass: missing (a body without mass is fixed=True or prescribed=True)")
-    if not 0 < mass < math.inf:
-        raise WorldError(f"{body.name}: mass: expected a positive number of kilograms, got {mass}")
+    expected = "a positive number of kilograms"
+    body.mass = mass = finite_number(f"{body.name}: mass", mass, above=0.0, expected=expected, error=WorldError)
     if any(isinstance(g.shape, HalfSpace) for g in body.geometries):
         raise WorldError(f"{body.name}: a half space cannot move freely")
-    body.mass = float(mass)
     if (inertia is None or center is None) and not body.geometries:
         raise WorldError(f"{body.name}: inertia: missing, and there is no shape to take it from")
     if inertia is None or center is None:
@@ -293,6 +306,48 @@ def give_mass(body: Body, mass: float | None, inertia: Any, center: Vector | Non
         d = body.center - solid_center
         inertia = solid_inertia + mass * (d @ d * np.eye(3) - np.outer(d, d))
         body.inertia = 0.5 * (inertia + inertia.T)
+
+
+def give_springs(body: Body, **given: Any) -> None:
+    """Sets stiffness and damping of the spring of a free body; see :meth:`~convex_contact.World.add_body`.
+
+    Raises:
+        WorldError: a number is negative, or the body is not free.
+    """
+    for name, value in given.items():
+        where = f"{body.name}: {name}"
+        number = finite_number(where, value, minimum=0.0, expected="a number not below 0", error=WorldError)
+        if number and body.kind != "free":
+            raise WorldError(f"{where}: a spring pulls a free body, not a {body.kind} one")
+        setattr(body, name, number)
+
+
+def checked_geometries(name: str, given: Any) -> list[Geometry]:
+    """Returns the geometries of a body as a list; raises a WorldError if one is something else."""
+    try:
+        geometries = list(given)
+    except TypeError:
+        geometries = [given]
+    for geometry in geometries:
+        if not isinstance(geometry, Geometry):
+            raise WorldError(f"{name}: geometries: expected a list of Geometry, got {geometry!r}")
+    return geometries
+
+
+def checked_motion(name: str, motion: Any) -> Motion | None:
+    """Returns the motion of a body; raises a WorldError if it is neither None nor a function."""
+    if motion is not None and not callable(motion):
+        raise WorldError(f"{name}: motion: expected a function of time, got {motion!r}")
+    return motion  # type: ignore[no-any-return]
+
+
+def made(name: str, kind: Callable[..., Made], *arguments: Any, **values: Any) -> Made:
+    """Makes a part of a world of dataclass fields; a wrong value is a WorldError that begins with the name."""
+    try:
+        checks.field_names(kind, values)
+        return kind(*arguments, **values)
+    except (TypeError, ValueError) as error:
+        raise WorldError(f"{name}: {error}") from None
 
 
 def uniform_solid(geometries: Sequence[Geometry], mass: float) -> tuple[np.ndarray, np.ndarray]:

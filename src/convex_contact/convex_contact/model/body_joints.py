@@ -21,6 +21,7 @@ therefore does not count revolutions and does not drift.
 from __future__ import annotations
 
 import math
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -356,6 +357,8 @@ def add_joint(
         WorldError: a value is missing or wrong; nothing is added.
     """
     known = [joint.name for joint in body_joints(world)]
+    if not isinstance(name, str):
+        raise WorldError(f"name: expected a text, got {name!r}")
     if not name or name in known:
         raise WorldError(f"name: {name!r} is empty or taken")
     if kind not in KINDS:
@@ -406,11 +409,11 @@ def add_gear(world: World, first: str, second: str, *, teeth: tuple[int, int], i
     """
     hinges = {joint.name: joint for joint in body_joints(world) if joint.kind == "hinge"}
     for place, name in (("first", first), ("second", second)):
-        if name not in hinges:
+        if not isinstance(name, str) or name not in hinges:
             raise unknown_name(place, name, hinges, "the hinges")
     if first == second:
         raise WorldError(f"second: expected another hinge, got {first!r} again")
-    if len(teeth) != 2 or not all(isinstance(n, int) and 0 < n <= TEETH for n in teeth):
+    if not isinstance(teeth, Sized) or len(teeth) != 2 or not all(isinstance(n, int) and 0 < n <= TEETH for n in teeth):
         raise WorldError(f"teeth: expected two whole numbers from 1 to {TEETH}, got {teeth!r}")
     world.controllers.append(Gear(hinges[first], hinges[second], (teeth[0], teeth[1]), internal))
 

@@ -18,6 +18,7 @@ The tree's q is [pose of the mount (7) if there is one; positions (3 n); velocit
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,6 +107,13 @@ class DeformableTree:
         """Number of velocities."""
         return (6 if self._base else 0) + 3 * len(self.contact)
 
+    def started(self, gravity: np.ndarray) -> DeformableTree:
+        """Returns the body of one simulation, under a gravity (3,) [m/s^2], with working memory of its own."""
+        started = copy(self)
+        started.gravity, started._solved = gravity.copy(), np.zeros_like(self._solved)
+        started._matrix = self._matrix.with_own_values()
+        return started
+
     def positions(self, q: np.ndarray) -> np.ndarray:
         """Returns the positions of all vertices (n, 3) [m], a view of q."""
         n = len(self._mass)
@@ -190,6 +198,10 @@ class DeformableTree:
         rows = np.arange(c)
         for k in range(3):
             jacobians[first + rows, k, 6 * first + 3 * rows + k] = 1.0
+
+    def center(self, link: int) -> np.ndarray:
+        """Returns the point (3,) [m] of the mount or of a vertex, in the frame of its pose, at which forces act."""
+        return np.zeros(3)
 
     def moved(self, q: np.ndarray, v: np.ndarray, period: float) -> np.ndarray:
         """Returns the coordinates after a step that :meth:`prepare` began, at its solution v (nv,)."""

@@ -135,6 +135,10 @@ class JointMotion:
     joint: str
     position: Callable[[float], float]
 
+    def __post_init__(self) -> None:
+        if not callable(self.position):
+            raise ValueError(f"position: expected a function of time, got {self.position!r}")
+
     @property
     def terms(self) -> tuple[tuple[str, float], ...]:
         """Joints of the row and their coefficients."""
@@ -142,8 +146,8 @@ class JointMotion:
 
     def numbers(self, q: Sequence[float], time: float, period: float) -> Numbers:
         """Returns b, v^, R, beta, lower, upper of the row in a step, from its joints' coordinates at the start."""
-        here = self.position(time)
-        return rigid_row(period, q[0] - here, -(self.position(time + period) - here) / period, -math.inf)
+        here, there = (checks.number(f"{self.joint}: position", self.position(t)) for t in (time, time + period))
+        return rigid_row(period, q[0] - here, -(there - here) / period, -math.inf)
 
     def slope(self, time: float, period: float) -> float:
         """Returns the derivative of v^ by the row's length [1/s] for the step that starts at a time [s].
@@ -244,9 +248,7 @@ class JointActuator(MotorNumbers):
     def _checked(self, name: str, value: Any) -> Any:
         if name in self._LOWEST:
             return checks.number(name, value, minimum=self._LOWEST[name])
-        if name in ("effort_limit", "velocity_limit") and not value > 0.0:
-            raise ValueError(f"{name}: expected a number above 0, or inf, got {value!r}")
-        return value
+        return checks.positive(name, value) if name in ("effort_limit", "velocity_limit") else value
 
     def at(self, name: str, time: float) -> float:
         """Returns a target, the feedforward or the effort limit at a time [s].

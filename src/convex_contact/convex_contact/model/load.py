@@ -8,7 +8,6 @@ World.load("mug.stl", density=700, decompose=True) # one free body; options of a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,12 @@ from convex_contact.model.decomposition import convex_parts
 from convex_contact.model.materials import Material
 from convex_contact.model.mesh_files import SUFFIXES, hull_of, read_meshes
 from convex_contact.model.mjcf import load_mjcf
+from convex_contact.model.names import path_of
 from convex_contact.model.urdf_document import read_urdf
-from convex_contact.model.world import Geometry, Pose, World, WorldError, vector
+from convex_contact.model.world import Geometry, Pose, World, WorldError, made, vector
 from convex_contact.model.xml_document import XmlError
 from haptic_files import FileError
+from haptic_math.quantities import finite_number
 
 #: default density of the body of a mesh, that of water [kg/m^3]
 DENSITY = 1000.0
@@ -37,7 +38,7 @@ def load(path: str | Path, **options: Any) -> World:
     Raises:
         WorldError: there is no loader for the suffix, or the file is wrong; one line that names the file.
     """
-    file = Path(path)
+    file = path_of("path", path)
     loader = LOADERS.get(file.suffix.lower())
     if file.suffix.lower() == ".xacro":
         raise WorldError(f"{file.name}: expected a URDF, got macros; `xacro {file.name} > robot.urdf` makes one")
@@ -114,9 +115,9 @@ def add_mesh(
     Raises:
         WorldError: The file has no mesh, or a value is wrong.
     """
-    file, factors = Path(path), vector(scale, 3, f"{name}: scale").tolist()
-    if not 0.0 < density < math.inf:
-        raise WorldError(f"{name}: density: expected a positive number of kg/m^3, got {density}")
+    file, factors = path_of(f"{name}: path", path), vector(scale, 3, f"{name}: scale").tolist()
+    expected = "a positive number of kg/m^3"
+    density = finite_number(f"{name}: density", density, above=0.0, expected=expected, error=WorldError)
     try:
         mesh = read_meshes([file], triangles=decompose)[0]
         hulls = convex_parts(mesh, factors, concavity=concavity) if decompose else [hull_of(mesh, factors)]
@@ -124,7 +125,7 @@ def add_mesh(
         raise WorldError(str(error)) from None
     except ValueError as error:
         raise WorldError(f"{file.name}: {error}") from None
-    geometries = [Geometry(hull, Pose(), material or Material()) for hull in hulls]
+    geometries = [made(name, Geometry, hull, Pose(), Material() if material is None else material) for hull in hulls]
     mass = {} if body.get("fixed") or body.get("prescribed") else {"mass": density * sum(h.volume() for h in hulls)}
     return world.add_body(name, geometries=geometries, **mass | body)
 

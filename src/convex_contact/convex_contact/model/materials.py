@@ -6,8 +6,12 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from convex_contact.problem import checks
+
 #: fields that must be positive; all others must not be negative
 _POSITIVE = ("stiffness", "stribeck_velocity")
+#: fields of a material that may be None
+_OPTIONAL = ("static_friction", "friction_across")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +50,12 @@ class Material:
     torsional_friction: float = 0.0
 
     def __post_init__(self) -> None:
-        check_surface({name: value for name, value in asdict(self).items() if name != "friction_direction"})
+        given = {name: value for name, value in asdict(self).items() if name != "friction_direction"}
+        for name, value in given.items():
+            if value is None and name not in _OPTIONAL:
+                raise ValueError(f"{name}: expected a number, got None")
+        for name, number in check_surface(given).items():
+            object.__setattr__(self, name, number)
         if self.static_friction is not None and self.static_friction < self.friction:
             raise ValueError(
                 f"static_friction: expected at least friction = {self.friction}, got {self.static_friction}"
@@ -124,7 +133,8 @@ class PairLaw:
     torsional_friction: float | None = None
 
     def __post_init__(self) -> None:
-        check_surface(asdict(self))
+        for name, number in check_surface(asdict(self)).items():
+            object.__setattr__(self, name, number)
         if self.stiffness == math.inf:
             raise ValueError("stiffness: a pair's must be finite")
         if self.static_friction is not None and self.friction is None:
@@ -142,23 +152,26 @@ def harmonic_mean(a: float, b: float) -> float:
     return 2 * a * b / (a + b) if a + b > 0 else 0.0
 
 
-def check_surface(values: dict[str, Any]) -> None:
-    """Checks values of a material; None is ignored.
+def check_surface(values: dict[str, Any]) -> dict[str, float]:
+    """Returns values of a material as numbers, without those that are None.
 
     Raises:
         ValueError: no contact law can use a value; the message names the field.
     """
-    known = [name for name in Material.__dataclass_fields__ if name != "friction_direction"]
+    numbers, known = {}, [name for name in Material.__dataclass_fields__ if name != "friction_direction"]
     for name, value in values.items():
         if name not in known:
             raise ValueError(f"{name}: a material has {', '.join(known)}")
         if value is None:
             continue
-        low_ok = value > 0 if name in _POSITIVE else value >= 0
-        high_ok = name == "stiffness" or value < math.inf
-        if not (low_ok and high_ok):  # also refuses nan
-            expected = "positive" if name in _POSITIVE else "finite and not negative"
-            raise ValueError(f"{name}: expected {expected}, got {value}")
+        expected = "positive" if name in _POSITIVE else "finite and not negative"
+        if name == "stiffness":
+            numbers[name] = checks.positive(name, value, expected=expected)
+        elif name in _POSITIVE:
+            numbers[name] = checks.number(name, value, above=0.0, expected=expected)
+        else:
+            numbers[name] = checks.number(name, value, minimum=0.0, expected=expected)
+    return numbers
 
 
 def _unit(name: str, direction: Any) -> tuple[float, float, float]:

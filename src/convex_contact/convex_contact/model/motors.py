@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -131,8 +131,8 @@ class BallActuator(AxesActuator):
     def _checked(self, name: str, value: Any) -> Any:
         if name in ("proportional_gain", "derivative_gain"):
             return checks.number(name, value, minimum=0.0)
-        if name in ("effort_limit", "velocity_limit") and not value > 0.0:
-            raise ValueError(f"{name}: expected a number above 0, or inf, got {value!r}")
+        if name in ("effort_limit", "velocity_limit"):
+            return checks.positive(name, value)
         found = super()._checked(name, value)
         if name == "target_position":
             checks.quaternion_length(name, found, error=WorldError)
@@ -364,6 +364,14 @@ def _tree_planar(law: PlanarActuator, d: WorldDynamics) -> tuple[np.ndarray, np.
     c, s = math.cos(angle), math.sin(angle)
     rates[:2, first : first + 2] = [[c, -s], [s, c]]  # the joint's velocities are along the axes of its link
     return np.array([x, y, angle]), rates
+
+
+def with_own_laws(controllers: Iterable[Any]) -> list[Any]:
+    """Returns the controllers of a world; motors have copies of their laws, which do not change with the world's."""
+    return [
+        replace(controller, law=copy(controller.law)) if isinstance(controller, Motor) else controller
+        for controller in controllers
+    ]
 
 
 def motor_laws(controllers: Iterable[Any]) -> list[MotorLaw]:

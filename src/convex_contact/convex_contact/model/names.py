@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,13 @@ def number_of(kind: str, given: Any, known: Sequence[Any]) -> int:
     if not 0 <= given < len(known):
         raise WorldError(f"{given}: no such {kind}; there are {len(known)}")
     return int(given)
+
+
+def path_of(field: str, given: Any) -> Path:
+    """Returns the path that a text or a path names; raises a WorldError otherwise."""
+    if not isinstance(given, str | PathLike):
+        raise WorldError(f"{field}: expected a path, got {given!r}")
+    return Path(given)
 
 
 def unknown_name(

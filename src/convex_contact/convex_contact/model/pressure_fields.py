@@ -27,6 +27,7 @@ import numpy as np
 import scipy
 
 from convex_contact.model.shapes import Box, Cylinder, Hull, Shape, Sphere
+from convex_contact.problem import checks
 
 #: largest number of faces on the surface of a mesh that is made from a shape
 MOST_FACES = 40_000
@@ -193,10 +194,9 @@ class Hydroelastic:
     resolution: float
 
     def __post_init__(self) -> None:
-        if not self.modulus > 0:
-            raise ValueError(f"modulus: expected a positive number of pascals (infinite: rigid), got {self.modulus}")
-        if not 0 < self.resolution < math.inf:
-            raise ValueError(f"resolution: expected a positive number of metres, got {self.resolution}")
+        pascals, metres = "a positive number of pascals (infinite: rigid)", "a positive number of metres"
+        object.__setattr__(self, "modulus", checks.positive("modulus", self.modulus, expected=pascals))
+        object.__setattr__(self, "resolution", checks.number("resolution", self.resolution, above=0.0, expected=metres))
 
 
 @functools.lru_cache(maxsize=64)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from convex_contact.model import native
+from convex_contact.problem import checks
 from haptic_files.moved_modules import renamed
 
 SPHERE, BOX, CYLINDER, CAPSULE, HALF_SPACE, HULL = range(6)
@@ -72,10 +73,8 @@ class Shape:
         raise NotImplementedError
 
 
-def _positive(**sizes: float) -> None:
-    for name, size in sizes.items():
-        if not 0 < size < math.inf:
-            raise ValueError(f"{name}: expected a positive number of metres, got {size}")
+def _length(name: str, size: Any) -> float:
+    return checks.number(name, size, above=0.0, expected="a positive number of metres")
 
 
 def _set(shape: Shape, parameters: Any, extent: Any, radius: float) -> None:
@@ -105,7 +104,7 @@ class Sphere(Shape):
     name = "sphere"
 
     def __post_init__(self) -> None:
-        _positive(radius=self.radius)
+        object.__setattr__(self, "radius", _length("radius", self.radius))
         _set(self, [self.radius], [self.radius] * 3, self.radius)
 
     def volume(self) -> float:
@@ -130,11 +129,8 @@ class Box(Shape):
     name = "box"
 
     def __post_init__(self) -> None:
-        sides = np.array(self.size, dtype=np.float64)
-        if sides.shape != (3,):
-            raise ValueError(f"size: expected three sides, got {self.size}")
-        _positive(**dict(zip(("size[0]", "size[1]", "size[2]"), sides, strict=True)))
-        object.__setattr__(self, "size", tuple(float(side) for side in sides))
+        sides = checks.array("size", self.size, (3,), expected="three sides")
+        object.__setattr__(self, "size", tuple(_length(f"size[{k}]", side) for k, side in enumerate(sides.tolist())))
         _set(self, sides / 2, sides / 2, float(np.linalg.norm(sides / 2)))
 
     def volume(self) -> float:
@@ -161,8 +157,9 @@ class Cylinder(Shape):
     name = "cylinder"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "base_radius", _length("radius", self.base_radius))
+        object.__setattr__(self, "length", _length("length", self.length))
         r, h = self.base_radius, self.length / 2
-        _positive(radius=r, length=self.length)
         _set(self, [r, h], [r, r, h], math.hypot(r, h))
 
     def volume(self) -> float:
@@ -190,8 +187,9 @@ class Capsule(Shape):
     name = "capsule"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "base_radius", _length("radius", self.base_radius))
+        object.__setattr__(self, "length", _length("length", self.length))
         r, h = self.base_radius, self.length / 2
-        _positive(radius=r, length=self.length)
         _set(self, [r, h], [r, r, h + r], h + r)
 
     def volume(self) -> float:

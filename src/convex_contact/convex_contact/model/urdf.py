@@ -26,7 +26,7 @@ from convex_contact.model.bodies import ArticulatedTree
 from convex_contact.model.joints import JointCoupler, JointFriction, JointLaw
 from convex_contact.model.materials import Material
 from convex_contact.model.mesh_files import hull_of, read_meshes
-from convex_contact.model.names import unknown_name
+from convex_contact.model.names import path_of, unknown_name
 from convex_contact.model.shapes import Shape
 from convex_contact.model.tree_arrays import MAX_VELOCITIES
 from convex_contact.model.urdf_document import UrdfDocument, UrdfJoint, UrdfMesh, read_urdf
@@ -100,7 +100,10 @@ def add_urdf(
     Warns:
         UrdfWarning: Parts of the file are not simulated.
     """
-    file = Path(path)
+    if not isinstance(name, str):
+        raise WorldError(f"name: expected a text, got {name!r}")
+    _check_materials(name, material, {} if materials is None else materials)
+    file = path_of(f"{name}: path", path)
     if not name or any(other.name == name for other in world.trees):
         raise WorldError(f"name: {name!r} is empty or taken")
     document = _document(file, name)
@@ -129,6 +132,8 @@ def add_urdf(
         rest=pin.normalize(model, start),
         armature=np.array(model.armature) + _per_joint(model, free, armature, f"{name}: armature"),
     )
+    if not pin.isNormalized(model, tree.rest, 1e-6):
+        raise WorldError(f"{name}: q: expected cosines, sines and quaternions that are not zero, got {start}")
     speed = np.zeros(model.nv) if v is None else vector(v, model.nv, f"{name}: v")
     mass = tree.mass_matrix(tree.rest)
     if not np.isfinite(mass).all():
@@ -140,7 +145,7 @@ def add_urdf(
             f"{name}: {file.name}: joint {least} moves no mass; its link needs an <inertial>, or give an armature"
         )
     laws = _laws(len(world.trees), name, model, free, document, friction)
-    surface = material or Material()
+    surface = Material() if material is None else material
     surfaces = dict.fromkeys(shapes, surface) | dict(materials or {})
     geometries = {
         link: [
@@ -168,6 +173,15 @@ def add_urdf(
     world.joint_laws += laws
     _warn(document, file, name)
     return len(world.trees) - 1
+
+
+def _check_materials(name: str, material: Any, materials: Any) -> None:
+    if not isinstance(materials, Mapping):
+        raise WorldError(f"{name}: materials: expected a material by the name of a link, got {materials!r}")
+    for link, one in ((None, material), *materials.items()):
+        if not isinstance(one, Material) and not (link is None and one is None):
+            where = "material" if link is None else f"materials: {link}"
+            raise WorldError(f"{name}: {where}: expected a Material, got {one!r}")
 
 
 def _document(file: Path, name: str) -> UrdfDocument:
@@ -313,7 +327,7 @@ def _add_links(
             by_joint[frame.parentJoint] += geometries.get(str(frame.name), [])
     bodies = []
     root_at: dict[str, Any] = {"position": root.position, "orientation": root.orientation, "fixed": True}
-    base = world.add_body(f"{name}/{_link(model, 0)}", geometries=by_joint[0], **root_at) if by_joint[0] else None
+    base = world.add_body(base_name(name, model), geometries=by_joint[0], **root_at) if by_joint[0] else None
     for link, joint in enumerate(tree.link_joints):
         body = Body(f"{name}/{_link(model, joint)}", "link", by_joint[joint], tree=number, link=link)
         bodies.append(world._append(body))
@@ -348,6 +362,11 @@ def _start(model: pin.Model, floating: bool, root: Pose, document: UrdfDocument)
             i, j = (model.joints[model.getJointId(each.name)].idx_q for each in (follower, leader))
             q[i] = ratio * q[j] + offset
     return np.asarray(q)
+
+
+def base_name(tree: str, model: pin.Model) -> str:
+    """Returns the name of the body of the shapes that no joint of a tree moves."""
+    return f"{tree}/{_link(model, 0)}"
 
 
 def _link(model: pin.Model, joint: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pinocchio as pin
@@ -56,16 +56,13 @@ class Weld:
     position: Triple | None = None
     orientation: tuple[float, float, float, float] | None = None
 
-    #: values for which the order of the bodies matters
-    DIRECTED: ClassVar[frozenset[str]] = frozenset(("point", "position", "orientation"))
-
     def __post_init__(self) -> None:
         if self.a == self.b:
             raise ValueError("b: expected another body, got the same one")
         for name in ("stiffness", "relaxation_time"):
-            checks.number(name, getattr(self, name), above=0.0)
+            object.__setattr__(self, name, checks.number(name, getattr(self, name), above=0.0))
         for name in ("rotational_stiffness", "near_rigid"):
-            checks.number(name, getattr(self, name), minimum=0.0)
+            object.__setattr__(self, name, checks.number(name, getattr(self, name), minimum=0.0))
         for name, count in (("point", 3), ("position", 3), ("orientation", 4)):
             value = getattr(self, name)
             if value is not None:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
@@ -27,7 +27,11 @@ from convex_contact.model.body import (
     Pose,
     Vector,
     WorldError,
+    checked_geometries,
+    checked_motion,
     give_mass,
+    give_springs,
+    made,
     vector,
 )
 from convex_contact.model.body import Drive as Drive
@@ -37,12 +41,9 @@ from convex_contact.model.motors import add_motor, kind_of_several
 from convex_contact.model.names import number_of, unknown_name
 from convex_contact.model.shapes import Box, Capsule, Cylinder, HalfSpace, Hull, Shape, Sphere
 from convex_contact.model.weld import Weld
-from convex_contact.problem import checks
 
 if TYPE_CHECKING:
     from convex_contact.model.corotational import TetrahedralMesh
-
-Made = TypeVar("Made")
 
 
 class World:
@@ -69,9 +70,9 @@ class World:
     """
 
     def __init__(self, gravity: Vector = (0.0, 0.0, -9.81)) -> None:
-        self.gravity = vector(gravity, 3, "gravity")
         self.bodies: list[Body] = []
         self.trees: list[KinematicTree] = []
+        self.gravity = vector(gravity, 3, "gravity")
         self.joint_laws: list[JointLaw] = []
         self.controllers: list[Controller] = []
         self.pair_laws: dict[tuple[int, int], PairLaw] = {}
@@ -81,6 +82,15 @@ class World:
 
     def __repr__(self) -> str:
         return f"World({_counted('body', self.bodies)}; {_counted('tree', self.trees)})"
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Gravity (3,) [m/s^2] of simulators that are made afterwards."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, gravity: Vector) -> None:
+        self._gravity = vector(gravity, 3, "gravity")
 
     # --- bodies ----------------------------------------------------------------------------------------------
 
@@ -127,6 +137,8 @@ class World:
         Raises:
             WorldError: a value is missing or impossible.
         """
+        if not isinstance(name, str):
+            raise WorldError(f"name: expected a text, got {name!r}")
         placement = Pose.of(position, orientation, name)
         prescribed = prescribed or motion is not None
         if fixed and prescribed:
@@ -134,22 +146,17 @@ class World:
         body = Body(
             name=name,
             kind="fixed" if fixed else "prescribed" if prescribed else "free",
-            geometries=list(geometries),
+            geometries=checked_geometries(name, geometries),
             placement=placement,
             velocity=vector(velocity, 3, f"{name}: velocity"),
             angular_velocity=vector(angular_velocity, 3, f"{name}: angular_velocity"),
-            motion=motion,
+            motion=checked_motion(name, motion),
         )
         if fixed and (body.velocity.any() or body.angular_velocity.any()):
             raise WorldError(f"{name}: velocity: a fixed body has none; prescribed=True lets it move as commanded")
         if body.kind == "free":
             give_mass(body, mass, inertia, center)
-        for field_name, value in (("spring_stiffness", spring_stiffness), ("spring_damping", spring_damping)):
-            if not 0.0 <= value < math.inf:
-                raise WorldError(f"{name}: {field_name}: expected a number not below 0, got {value}")
-            if value and body.kind != "free":
-                raise WorldError(f"{name}: {field_name}: a spring pulls a free body, not a {body.kind} one")
-        body.spring_stiffness, body.spring_damping = float(spring_stiffness), float(spring_damping)
+        give_springs(body, spring_stiffness=spring_stiffness, spring_damping=spring_damping)
         return self._append(body)
 
     def _append(self, body: Body) -> int:
@@ -160,32 +167,32 @@ class World:
 
     def _add_shape(self, name: str, shape: Shape, material: Material | None, options: dict[str, Any]) -> int:
         hydroelastic = options.pop("hydroelastic", None)
-        geometry = _made(name, Geometry, shape, Pose(), material or Material(), hydroelastic)
+        geometry = made(name, Geometry, shape, Pose(), Material() if material is None else material, hydroelastic)
         return self.add_body(name, geometries=[geometry], **options)
 
     def add_sphere(self, name: str, *, radius: float, material: Material | None = None, **body: Any) -> int:
         """Adds a sphere of a radius (m); other arguments as in :meth:`add_body`."""
-        return self._add_shape(name, _made(name, Sphere, radius), material, body)
+        return self._add_shape(name, made(name, Sphere, radius), material, body)
 
     def add_box(self, name: str, *, size: Vector, material: Material | None = None, **body: Any) -> int:
         """Adds a box with sides (3,) (m); other arguments as in :meth:`add_body`."""
-        return self._add_shape(name, _made(name, Box, tuple(vector(size, 3, f"{name}: size"))), material, body)
+        return self._add_shape(name, made(name, Box, tuple(vector(size, 3, f"{name}: size"))), material, body)
 
     def add_cylinder(
         self, name: str, *, radius: float, length: float, material: Material | None = None, **body: Any
     ) -> int:
         """Adds a cylinder along its z axis (m); other arguments as in :meth:`add_body`."""
-        return self._add_shape(name, _made(name, Cylinder, radius, length), material, body)
+        return self._add_shape(name, made(name, Cylinder, radius, length), material, body)
 
     def add_capsule(
         self, name: str, *, radius: float, length: float, material: Material | None = None, **body: Any
     ) -> int:
         """Adds a capsule; length is that of its segment along z (m); other arguments as in :meth:`add_body`."""
-        return self._add_shape(name, _made(name, Capsule, radius, length), material, body)
+        return self._add_shape(name, made(name, Capsule, radius, length), material, body)
 
     def add_hull(self, name: str, *, points: Any, material: Material | None = None, **body: Any) -> int:
         """Adds the convex hull of points (n, 3) (m), given in the body's frame; others as in :meth:`add_body`."""
-        return self._add_shape(name, _made(name, Hull, points), material, body)
+        return self._add_shape(name, made(name, Hull, points), material, body)
 
     def add_mesh(self, name: str, path: str | Path, **options: Any) -> int:
         """Adds the convex hull of a mesh file, or its convex parts; see :func:`convex_contact.model.load.add_mesh`."""
@@ -218,7 +225,7 @@ class World:
             raise WorldError(f"{name}: normal: expected a vector that is not zero")
         rotation = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), n / np.linalg.norm(n)).coeffs()
         pose = {"position": point, "orientation": rotation, "fixed": not (prescribed or motion is not None)}
-        surface = [Geometry(HalfSpace(), Pose(), material or Material())]
+        surface = [made(name, Geometry, HalfSpace(), Pose(), Material() if material is None else material)]
         return self.add_body(name, geometries=surface, prescribed=prescribed, motion=motion, **pose)
 
     def add_urdf(self, name: str, path: str | Path, **options: Any) -> int:
@@ -270,7 +277,7 @@ class World:
                 values = self.trees[number].motor_limits(joints[0], values)
         except ValueError as error:
             raise WorldError(f"{name}: {joints[0]}: {error}") from None
-        law = _made(f"{name}: {joints[0]}", kind, number, *joints, **values)
+        law = made(f"{name}: {joints[0]}", kind, number, *joints, **values)
         if isinstance(law, JointMotion) and any(
             isinstance(other, JointMotion) and (other.tree, other.joint) == (number, law.joint)
             for other in self.joint_laws
@@ -328,10 +335,10 @@ class World:
         Raises:
             WorldError: there is no such body, neither body can move, or a value is wrong.
         """
-        i, j = self._pair(a, b) if not values.keys() & Weld.DIRECTED else (self.number(a), self.number(b))
+        i, j = self.number(a), self.number(b)
         if "fixed" == self.bodies[i].kind == self.bodies[j].kind:
             raise WorldError(f"{self.bodies[i].name}: a weld holds a body that can move")
-        self.controllers.append(_made(self.bodies[i].name, Weld, i, j, **values))
+        self.controllers.append(made(self.bodies[i].name, Weld, i, j, **values))
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> World:
@@ -433,11 +440,3 @@ def _counted(kind: str, known: Sequence[Body | KinematicTree]) -> str:
     plural = kind if len(known) == 1 else {"body": "bodies"}.get(kind, f"{kind}s")
     names = [one.name for one in known[:8]] + ["..."] * (len(known) > 8)
     return f"{len(known)} {plural}" + (f": {', '.join(names)}" if names else "")
-
-
-def _made(name: str, kind: Callable[..., Made], *arguments: Any, **values: Any) -> Made:
-    try:
-        checks.field_names(kind, values)
-        return kind(*arguments, **values)
-    except (TypeError, ValueError) as error:
-        raise WorldError(f"{name}: {error}") from None

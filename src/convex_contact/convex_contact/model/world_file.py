@@ -52,7 +52,8 @@ from convex_contact.model.body_joints import body_joints
 from convex_contact.model.joints import JointCoupler, JointFriction, JointLaw, JointMotion, Sinusoid
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Box, Capsule, Cylinder, Hull, Shape, Sphere
-from convex_contact.model.tendons import TendonActuator, TendonEquality, TendonLimit
+from convex_contact.model.tendons import TendonActuator, TendonCoupler, TendonEquality, TendonLimit
+from convex_contact.model.urdf import base_name
 from convex_contact.model.world import Geometry, KinematicTree, Pose, World, WorldError
 from convex_contact.model.world_schema import HYDROELASTIC_FIELDS, BodyEntry, MaterialEntry, TreeEntry, WorldEntry
 from convex_contact.model.world_schema import PerJoint as PerJoint
@@ -207,19 +208,22 @@ def dump_world(world: World) -> str:
     Functions are left out: a body with a motion is prescribed, and so is a joint unless it follows a Sinusoid.
 
     Raises:
-        WorldError: the world has a part that a file cannot describe: a joint between bodies, an MJCF tree, a deformable
-            body, or shapes that do not collide.
+        WorldError: the world has a part that a file cannot describe: a joint between bodies, a weld, a motor of a ball
+            or planar joint, rows of one's own, an MJCF tree, a deformable body, or shapes that do not collide.
     """
     names: dict[Material, str] = {}
     if world.disabled_geometries:
         raise WorldError("disabled_geometries: expected none, they have no form in a world file")
     for joint in body_joints(world):
         raise WorldError(f"{joint.name}: a joint between bodies has no form in a world file")
+    for controller in world.controllers:
+        raise WorldError(f"controllers: expected none, {type(controller).__name__} has no form in a world file")
 
     def surface(material: Material) -> str:
         return names.setdefault(material, f"material_{len(names) + 1}")
 
-    bodies = [_body_entry(body, surface) for body in world.bodies if body.kind != "link" and "/" not in body.name]
+    bases = {base_name(tree.name, tree.model.model) for tree in world.trees if tree.source}  # their files have them
+    bodies = [_body_entry(body, surface) for body in world.bodies if body.kind != "link" and body.name not in bases]
     trees = []
     for number, tree in enumerate(world.trees):
         if not tree.source:
@@ -259,7 +263,7 @@ def _joint_law_entries(laws: Sequence[JointLaw], tree: KinematicTree) -> dict[st
     for law in laws:
         if any(law is own for own in tree.own_laws):  # its file has it
             continue
-        if isinstance(law, TendonActuator | TendonLimit | TendonEquality):
+        if isinstance(law, TendonActuator | TendonLimit | TendonEquality | TendonCoupler):
             raise WorldError(f"{tree.name}: actuators, limits and equalities of tendons have no form in a world file")
         if isinstance(law, JointFriction):
             raise WorldError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import fields
 from typing import Any
@@ -13,7 +14,7 @@ from haptic_math.quantities import finite_array as array
 from haptic_math.quantities import finite_number as number
 from haptic_math.quantities import first_entry, quaternion_length
 
-__all__ = ["array", "field_names", "number", "per_contact", "positive_definite", "quaternion_length"]
+__all__ = ["array", "field_names", "number", "per_contact", "positive", "positive_definite", "quaternion_length"]
 
 #: largest difference of A and its transpose, relative to the diagonal
 _SYMMETRIC = 1e-9
@@ -29,6 +30,19 @@ def per_contact(
     if above is not None and (result <= above).any():
         raise ValueError(f"{name}: expected more than {above:g}, got {first_entry(result <= above, result)}")
     return result
+
+
+def positive(name: str, value: Any, *, expected: str = "a number above 0, or inf") -> float:
+    """Returns a number above 0, which may be infinite.
+
+    Raises:
+        ValueError: the value is another one; the message has `name` and what is expected.
+    """
+    return (
+        math.inf
+        if isinstance(value, float) and value == math.inf
+        else number(name, value, above=0.0, expected=expected)
+    )
 
 
 def field_names(kind: Any, values: Collection[str]) -> None:

@@ -168,7 +168,7 @@ class Peg:
                 name, mesh, elasticity=elasticity, contact=contact, attached=base, drawn=outline, material=surface,
                 position=place, orientation=pin.Quaternion(rotation).coeffs(),
             )  # fmt: skip
-            world.weld(f"{name}/mount", f"arm/finger_{name}")
+            world.weld(f"arm/finger_{name}", f"{name}/mount")
         world.couple_joints(arm, "right", "left")
         world.add_cylinder(
             "peg", radius=self.radius, length=self.length, mass=self.mass, material=surface,

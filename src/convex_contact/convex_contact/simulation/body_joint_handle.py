@@ -43,6 +43,8 @@ def find_joint(
     Raises:
         WorldError: There is no such joint, or several.
     """
+    if not isinstance(name, str):
+        raise WorldError(f"joint: expected a name, got {name!r}")
     between = started_joints(controllers())
 
     def all_laws() -> list[Any]:

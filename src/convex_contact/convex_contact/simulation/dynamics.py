@@ -53,7 +53,7 @@ from convex_contact.simulation.contact_query import OWN_SPEED as OWN_SPEED
 from convex_contact.simulation.contact_query import body_speeds as body_speeds
 from convex_contact.simulation.contact_query import find_contacts as find_contacts
 from convex_contact.simulation.contact_query import predict_margins as predict_margins
-from convex_contact.simulation.functions_of_time import FunctionsOfTime
+from convex_contact.simulation.functions_of_time import FunctionsOfTime, twist_of
 from convex_contact.simulation.joint_limits import JointLimits, position_limits
 from convex_contact.simulation.prescribed_bodies import move_prescribed
 from convex_contact.simulation.state_access import StateAccess
@@ -92,7 +92,7 @@ class WorldDynamics(StateAccess):
     """State, dynamics and contact candidates of a world.
 
     Args:
-        world: description of the world; later changes to it have no effect.
+        world: description of the world; later changes to it have no effect, but those of a tree's `drive`.
         period: dt [s].
         threshold: pairs with phi0 below it are in the problem [m].
         speculative: leave out contacts that provably have no force (see the module).
@@ -101,6 +101,7 @@ class WorldDynamics(StateAccess):
 
     Attributes:
         arrays: all arrays, of `arrays.WORLD_TABLE`.
+        tree_models: dynamics of the world's trees, with working memory of their own.
         contacts, previous: contacts of the last :meth:`collect`, and of the step before.
         prescribed: numbers of the prescribed bodies.
         time: [s].
@@ -134,13 +135,13 @@ class WorldDynamics(StateAccess):
         self.speculative = speculative
         self.linear_rotation = linear_rotation
         self.time = 0.0
-        self._trees = [tree.model for tree in world.trees]
+        self.tree_models = [tree.model.started(world.gravity) for tree in world.trees]
         self.arrays, self._shapes, self._tree_bodies = world_arrays(world, self.threshold)
         self._width = self.arrays.A.shape[1]
         self._tree_of_body = {b: t for t, bs in enumerate(self._tree_bodies) for b in bs}
         self._articulated = [t for t, kind in enumerate(self.arrays.tree_kind) if kind == bodies.ARTICULATED]
-        self._kernels = any(self._trees[t].has_kernels for t in self._articulated)
-        self._others = [t for t in self._articulated if not self._trees[t].has_kernels]
+        self._kernels = any(self.tree_models[t].has_kernels for t in self._articulated)
+        self._others = [t for t in self._articulated if not self.tree_models[t].has_kernels]
         self.compiled = not self._others
         self.prescribed = [i for i, body in enumerate(world.bodies) if body.kind == "prescribed"]
         self.functions = FunctionsOfTime(world, self.arrays, self.prescribed)
@@ -196,7 +197,7 @@ class WorldDynamics(StateAccess):
             body = self.world.bodies[number]
             a.body_twist[number] = np.concatenate([body.velocity, body.angular_velocity])
             if body.motion is not None:
-                a.body_twist[number] = body.motion(0.0)
+                a.body_twist[number] = twist_of(body, 0.0)
 
     def state(self, body: int | str) -> BodyState:
         """Returns the pose and velocities of a body, from q and v."""
@@ -282,11 +283,11 @@ class WorldDynamics(StateAccess):
             self.write_links(tree)
             effort, block = a.effort[k:m] + a.drive_effort[k:m], a.A[tree, : m - k, : m - k]
             effort += self._applied(tree)
-            self._trees[tree].prepare(a.q[i:j], a.v[k:m], effort, self.period, block, a.v_star[k:m])
+            self.tree_models[tree].prepare(a.q[i:j], a.v[k:m], effort, self.period, block, a.v_star[k:m])
 
     def _applied(self, tree: int) -> np.ndarray:
         """Returns joint forces (nv,) of the wrenches on the links of a tree without kernels."""
-        a, model = self.arrays, self._trees[tree]
+        a, model = self.arrays, self.tree_models[tree]
         effort = np.zeros(a.tree_v[tree + 1] - a.tree_v[tree])
         for i, number in enumerate(self._tree_bodies[tree]):
             wrench = a.body_wrench[number].copy()
@@ -298,7 +299,7 @@ class WorldDynamics(StateAccess):
     def write_links(self, tree: int) -> None:
         """Writes poses and twists of the links of a tree at (q, v); for a tree without kernels also their Jacobians."""
         a = self.arrays
-        model = self._trees[tree]
+        model = self.tree_models[tree]
         if model.has_kernels:
             tree_kernels.place_links(a.record, tree)
             return
@@ -364,7 +365,7 @@ class WorldDynamics(StateAccess):
         a = self.arrays
         for tree in self._others:
             i, j, k, m = a.tree_q[tree], a.tree_q[tree + 1], a.tree_v[tree], a.tree_v[tree + 1]
-            a.q[i:j] = self._trees[tree].moved(a.q[i:j], a.v[k:m], self.period)
+            a.q[i:j] = self.tree_models[tree].moved(a.q[i:j], a.v[k:m], self.period)
         for number in self.prescribed:
             move_prescribed(a.body_pose[number], a.body_twist[number], self.period, self.linear_rotation)
         self.time += self.period
@@ -408,7 +409,7 @@ class WorldDynamics(StateAccess):
         """Returns the limits of all joints with one coordinate that have any."""
         rows = []
         for tree in self._articulated:
-            model = self._trees[tree].model
+            model = self.tree_models[tree].model
             for joint in list(model.joints)[1:]:  # the first is the world
                 if joint.nq == 1 and joint.nv == 1:
                     low, high = position_limits(model, joint)

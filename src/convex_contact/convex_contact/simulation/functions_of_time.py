@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from convex_contact.model.arrays import WorldArrays
-from convex_contact.model.world import World
+from convex_contact.model.world import Body, World, vector
+
+
+def twist_of(body: Body, time: float) -> np.ndarray:
+    """Returns the twist [linear; angular] (6,) of a body with a motion at a time [s].
+
+    Raises:
+        WorldError: the motion gave something else than six finite numbers.
+    """
+    assert body.motion is not None
+    return vector(body.motion(time), 6, f"{body.name}: motion")
 
 
 class FunctionsOfTime:
@@ -43,16 +55,18 @@ class FunctionsOfTime:
         Args:
             time: start of the step [s].
             period: its length [s].
+
+        Raises:
+            WorldError: a function gave something else than so many finite numbers.
         """
         a = self._arrays
         for number in self._prescribed:
-            motion = self._world.bodies[number].motion
-            if motion is not None:
-                a.body_twist[number] = motion(time + period)
+            if self._world.bodies[number].motion is not None:
+                a.body_twist[number] = twist_of(self._world.bodies[number], time + period)
         for number, tree in enumerate(self._world.trees):
             forces = a.drive_effort[a.tree_v[number] : a.tree_v[number + 1]]
             if tree.drive is not None:
-                forces[:] = tree.drive(time)
+                forces[:] = vector(tree.drive(time), len(forces), f"{tree.name}: drive")
                 self._driven.add(number)
             elif number in self._driven:
                 forces[:] = 0.0

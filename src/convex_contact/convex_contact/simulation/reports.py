@@ -82,7 +82,18 @@ class ContactReport(NamedTuple):
     area: np.ndarray
 
     def between(self, a: int, b: int) -> ContactReport:
-        """Returns the contacts of two bodies, with a as A; reverses normals, velocities and impulses if needed."""
+        """Returns the contacts of two bodies, with a as A; reverses normals, velocities and impulses if needed.
+
+        Args:
+            a: number of a body; :meth:`~convex_contact.Simulator.contacts_between` also takes names.
+            b: number of another body.
+
+        Raises:
+            ValueError: it is no number of a body.
+        """
+        for name, number in (("a", a), ("b", b)):
+            if isinstance(number, bool) or not isinstance(number, int | np.integer):
+                raise ValueError(f"{name}: expected the number of a body, got {number!r}")
         flipped = (self.body == [b, a]).all(axis=1)
         chosen = np.flatnonzero(flipped | (self.body == [a, b]).all(axis=1))
         flipped = flipped[chosen]

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from convex_contact.model.body_joints import WITH_COORDINATE, JointCoordinate
+from convex_contact.model.motors import with_own_laws
 from convex_contact.model.names import number_of, unknown_name
 from convex_contact.model.tendons import TendonActuator
 from convex_contact.model.world import World, WorldError, vector
@@ -43,7 +44,7 @@ from convex_contact.simulation.last_step import LastStep
 from convex_contact.simulation.python_numbers import PythonNumbers
 from convex_contact.simulation.reports import ContactReport as ContactReport
 from convex_contact.simulation.reports import StepStatistics as StepStatistics
-from convex_contact.simulation.simulator_state import SimulatorState
+from convex_contact.simulation.simulator_state import NotCopied, SimulatorState
 from convex_contact.simulation.step_control import FIRST, StepControl
 from convex_contact.solver.options import SolverOptions
 from convex_contact.solver.workspace import configure, forget, inputs, new_workspace
@@ -52,11 +53,11 @@ from convex_contact.solver.workspace import configure, forget, inputs, new_works
 ROUNDING = 1e-13
 
 
-class Simulator(LastStep):
+class Simulator(LastStep, NotCopied):
     """Moves a world in steps of constant length, or of lengths that an accuracy allows.
 
     Args:
-        world: description of the world; later changes to it have no effect.
+        world: description of the world; later changes to it have no effect, but those of a tree's `drive`.
         period: dt [s]. Give it or the accuracy; without both it is that of the world's file, if it has one.
         accuracy: largest error of a body's points in a step [m]; steps choose their lengths (`step_control`).
         largest_period: of the steps with an accuracy [s].
@@ -80,7 +81,6 @@ class Simulator(LastStep):
 
     Attributes:
         world, approximation: as given.
-        period: dt [s]; with an accuracy that of the last step.
         control: chooses the lengths of steps, and counts them; None without an accuracy.
         dynamics: state, dynamics and contact candidates.
         constraints: functions dynamics -> Constraint, called in each step; append your own.
@@ -170,6 +170,7 @@ class Simulator(LastStep):
         inputs(self._workspace).addresses[:] = self._law.addresses
         limits = self.dynamics.joint_limits() if joint_limits else None
         self._joint_limits = limits if limits is not None and len(limits.velocity) else None
+        self._described = [copy(law) for law in world.joint_laws], with_own_laws(world.controllers)
         self._own: list[Constraint] = []
         self.constraints: list[Callable[[WorldDynamics], Constraint]] = []
         self._describe_joints()
@@ -238,7 +239,7 @@ class Simulator(LastStep):
         """
         started = started_joints(self._controllers).items()
         known = {known: joint for known, joint in started if joint.joint.kind in WITH_COORDINATE}
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise unknown_name("body_joint", name, known)
         self.dynamics.prepare()
         position, rate = known[name].coordinate(self.dynamics)
@@ -251,7 +252,7 @@ class Simulator(LastStep):
             WorldError: there is no such actuator.
         """
         known = {law.name: law for law in self.joint_laws if isinstance(law, TendonActuator)}
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise unknown_name("actuator", name, known)
         return known[name]
 
@@ -367,9 +368,22 @@ class Simulator(LastStep):
         while end - self.time > ROUNDING * end:
             self.control.step(self, longest=end - self.time)
 
+    @property
+    def period(self) -> float:
+        """Length of the coming steps [s], which can be set; with an accuracy that of the last step."""
+        return self.dynamics.period
+
+    @period.setter
+    def period(self, period: float) -> None:
+        self.set_period(period)
+
     def set_period(self, period: float) -> None:
-        """Sets the length of the coming steps [s]."""
-        self.period = self.dynamics.period = period
+        """Sets the length of the coming steps [s]; with an accuracy steps choose their lengths all the same.
+
+        Raises:
+            ValueError: it is no number above 0; nothing is changed.
+        """
+        self.dynamics.period = period = checks.number("period", period, above=0.0)
         numbers = (period, *self._options.values())
         configure(self._workspace, self._chosen.code, self._law.code, *numbers, *self._solver_numbers)
 
@@ -416,10 +430,11 @@ class Simulator(LastStep):
         return self._table
 
     def _describe_joints(self) -> None:
-        self.joint_laws = [copy(law) for law in self.world.joint_laws]
+        laws, controllers = self._described
+        self.joint_laws = [copy(law) for law in laws]
         self._joint_rows = JointRows(self.dynamics, self.joint_laws, self._joint_limits)
-        if self.world.controllers:
+        if controllers:
             self.dynamics.prepare()  # controllers may read poses
-        self._controllers = [controller.start(self.dynamics) for controller in self.world.controllers]
+        self._controllers = [controller.start(self.dynamics) for controller in controllers]
         self._body_rows = BodyRows(self.dynamics, self._controllers)
         self._numbers = PythonNumbers(self.dynamics, self._body_rows, self._joint_rows)

@@ -34,7 +34,7 @@ class StepNumbers:
     def give_back(self, simulator: Simulator) -> None:
         """Restores the simulator; couplings that were made since are dropped."""
         simulator.dynamics.time = self._time
-        simulator.period = simulator.dynamics.period = self._period  # the workspace also has the period
+        simulator.dynamics.period = self._period  # the workspace also has it
         simulator._own_count, simulator._solved = self._flags
         simulator._own = self._own
         simulator._joint_rows.restore(self._rows)
@@ -44,7 +44,17 @@ class StepNumbers:
             coupling.restore(values)
 
 
-class SimulatorState:
+class NotCopied:
+    """Base of what belongs to one simulation: compiled records point to its arrays, so it is not copied or pickled."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            f"{type(self).__name__}: expected a World to be copied or pickled, got an object of one simulation; "
+            f"make another Simulator of it"
+        )
+
+
+class SimulatorState(NotCopied):
     """State of a simulator. After :meth:`give_back` the simulator repeats all that follows, to the last bit.
 
     It holds positions, velocities, time, applied forces, targets, the contacts and impulses of the last step and the

@@ -10,6 +10,7 @@ that are eliminated as one dense block (`blocks`). Order and symbolic factorisat
 from __future__ import annotations
 
 import warnings
+from copy import copy
 
 import numpy as np
 from numba import njit
@@ -152,6 +153,12 @@ class BlockCholesky:
         )
         self._L = np.zeros(int(factor_start[n - k]))
         self._floor = np.full(self.inner, 1e-300)
+
+    def with_own_values(self) -> BlockCholesky:
+        """Returns a matrix of the same pattern, with values and factor of its own."""
+        made = copy(self)
+        made.values, made._L = np.zeros_like(self.values), np.zeros_like(self._L)
+        return made
 
     def find_block(self, a: int, b: int) -> tuple[int, int] | None:
         """Returns offset and row length in `values` of the block of groups a and b; None: that of b and a is stored."""

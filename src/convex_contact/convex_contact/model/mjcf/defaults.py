@@ -1,14 +1,16 @@
 """Default classes: the attributes that an element takes from its class.
 
-All actuators share one set of defaults, as in MuJoCo. If an element gives only the first numbers of an attribute, the
-others come from its class.
+All actuators share one set of defaults, as in MuJoCo. Gains, biases and activation dynamics are those of the last
+actuator in a class; a special one (`position`, ...) has those of
+the nearest class around it whose last actuator is of the same kind. If an element gives only the first numbers of an
+attribute, the others come from its class.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from convex_contact.model.mjcf.shortcuts import general
+from convex_contact.model.mjcf.shortcuts import PARAMETERS, general
 from convex_contact.model.mjcf.vocabulary import ORIENTATIONS
 from convex_contact.model.xml_document import Element
 
@@ -38,6 +40,8 @@ class Defaults:
     def __init__(self, sections: list[Element]) -> None:
         self._classes: dict[str, dict[str, Attributes]] = {MAIN: {}}
         self._defined: set[str] = set()
+        self._outer: dict[str, str] = {}  # class around a class
+        self._last_actuator: dict[str, str] = {}  # its tag, by class
         for section in sections:
             self._define(section, None)
 
@@ -47,17 +51,20 @@ class Defaults:
             if name in self._defined or name == MAIN:
                 raise element.error("expected a class that is defined once, got one twice", "class")
             self._classes[name] = {kind: dict(given) for kind, given in self._classes[parent].items()}
+            self._outer[name] = parent
         elif name != MAIN and MAIN in self._defined and name not in self._defined:
             raise element.error("expected the outer class of the file, which is main, got another one", "class")
         elif name != MAIN:  # another name of the outer class
             self._classes[name] = self._classes[MAIN]
+            self._outer[name] = MAIN
         self._defined |= {name, MAIN} if parent is None else {name}
         own = self._classes[name]
         for child in element.children:
             if child.tag != "default":
                 kind = kind_of_defaults(child.tag)
-                made = replace(child, attributes=merged(own.get(kind, {}), child.attributes))
-                own[kind] = (general(made) if kind == "actuator" else made).attributes
+                own[kind] = self._made(child, name, kind).attributes
+                if kind == "actuator":
+                    self._last_actuator[MAIN if parent is None else name] = child.tag
         for child in element.children:
             if child.tag == "default":
                 self._define(child, name)
@@ -76,9 +83,26 @@ class Defaults:
         name = element.attributes.get("class", childclass or MAIN)
         if name not in self._classes:
             raise element.error("expected the name of a default class, got that of none", "class")
-        kind = kind or kind_of_defaults(element.tag)
-        made = replace(element, attributes=merged(self._classes[name].get(kind, {}), element.attributes))
-        return general(made) if kind == "actuator" else made
+        return self._made(element, name, kind or kind_of_defaults(element.tag))
+
+    def _made(self, element: Element, name: str, kind: str) -> Element:
+        """Adds the attributes of a class to an element; makes an actuator a general one."""
+        given = self._classes[name].get(kind, {})
+        if kind != "actuator":
+            return replace(element, attributes=merged(given, element.attributes))
+        if element.tag != "general":
+            given = {key: value for key, value in given.items() if key not in PARAMETERS}
+            given |= self._parameters(name, element.tag)
+        return general(replace(element, attributes=merged(given, element.attributes)))
+
+    def _parameters(self, name: str | None, tag: str) -> Attributes:
+        """Returns the parameters of the nearest class whose last actuator has a tag."""
+        while name is not None:
+            if self._last_actuator.get(name) == tag:
+                given = self._classes[name]["actuator"]
+                return {key: value for key, value in given.items() if key in PARAMETERS}
+            name = self._outer.get(name)
+        return {}
 
     def check(self, element: Element, attribute: str) -> str | None:
         """Returns the class that an attribute names; None without one.

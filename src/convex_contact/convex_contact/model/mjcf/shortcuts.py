@@ -10,6 +10,8 @@ from convex_contact.model.xml_document import Element
 _GENERAL = frozenset(
     ("dyntype", "gaintype", "biastype", "dynprm", "gainprm", "biasprm", "actlimited", "actrange", "actearly")
 )
+#: attributes that a special actuator sets
+PARAMETERS = frozenset(("dyntype", "gaintype", "biastype", "dynprm", "gainprm", "biasprm"))
 #: attributes that only some actuators have
 _SPECIAL = _GENERAL | {"kp", "kv", "timeconst", "inheritrange", "ctrllimited"}
 _OWN: dict[str, frozenset[str]] = {
@@ -44,11 +46,13 @@ def general(element: Element) -> Element:
     own = {name: given.pop(name) for name in ("kp", "kv", "timeconst") if name in given}
     if tag == "general":
         return replace(element, attributes=given)
-    gain = numbers_up_to(element, "gainprm", 10, "1")[0]
+    gains = (*numbers_up_to(element, "gainprm", 10, "1"), 0.0, 0.0)
+    gain = gains[0]
     bias = (*numbers_up_to(element, "biasprm", 10, "0"), 0.0, 0.0)
     kp = element.number("kp", minimum=0.0) if "kp" in own else gain
     kv = element.number("kv", minimum=0.0) if "kv" in own else None
-    set_to: dict[str, str] = {"dyntype": "none", "gaintype": "fixed", "biastype": "none", "gainprm": "1"}
+    set_to: dict[str, str] = {"dyntype": "none", "gaintype": "fixed", "biastype": "none"}
+    set_to |= {"gainprm": "1", "biasprm": "0 0 0"}
     if tag in ("position", "intvelocity"):
         velocity = bias[2] if kv is None else -kv
         set_to |= {"biastype": "affine", "gainprm": repr(kp), "biasprm": f"0 {-kp!r} {velocity!r}"}
@@ -62,5 +66,6 @@ def general(element: Element) -> Element:
         kv = gain if kv is None else kv
         set_to |= {"biastype": "affine", "gainprm": repr(kv), "biasprm": f"0 0 {-kv!r}"}
     elif tag == "damper":
-        set_to |= {"gaintype": "affine", "gainprm": f"0 0 {-(kv or 0.0)!r}", "ctrllimited": "true"}
+        damping = gains[2] if kv is None else -kv
+        set_to |= {"gaintype": "affine", "gainprm": f"0 0 {damping!r}", "ctrllimited": "true"}
     return replace(element, attributes=given | set_to)
