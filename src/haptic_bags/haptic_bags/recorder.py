@@ -145,6 +145,16 @@ class Recorder(SuiteNode):
             qos = recorder_qos()
             self._topics.append(self.create_subscription(TickBundle, topic, self._on_bundle, qos, raw=True))
 
+    def cleanup(self) -> None:
+        """Finishes the bag."""
+        self._unsubscribe()
+        self.close()
+
+    def _unsubscribe(self) -> None:
+        for subscription in self._topics:
+            self.destroy_subscription(subscription)
+        self._topics.clear()
+
     def _default_path(self) -> Path:
         return Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{self.experiment.name}" / "bag"
 
@@ -221,7 +231,8 @@ class Recorder(SuiteNode):
         """Records until a stop is requested, then until the publishers are gone or silent, and closes the bag."""
         while not stop_requested():
             executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-            self._maintain_bag()
+            if self.configured:
+                self._maintain_bag()
         received = time.monotonic()
         end = received + _DRAIN_TIMEOUT
         while self._writer is not None and time.monotonic() < min(end, received + _SILENCE):
@@ -251,10 +262,8 @@ class Recorder(SuiteNode):
                 self._writer.flush()
         except OSError as error:
             self._abandon_bag(error)
-        if self._broken and self._topics:
-            for subscription in self._topics:
-                self.destroy_subscription(subscription)
-            self._topics.clear()
+        if self._broken:
+            self._unsubscribe()
         self.tick = self.logs[self.experiment.clock].last
         self.report_diagnostics()
 
@@ -277,10 +286,11 @@ class Recorder(SuiteNode):
         )
 
     def close(self) -> None:
-        """Finishes the bag and checks that no tick is missing."""
+        """Finishes the bag, if there is an open one, and checks that no tick is missing."""
+        if self._writer is None:
+            return
         try:
-            if self._writer is not None:
-                self._writer.close()
+            self._writer.close()
         except OSError as error:
             self._abandon_bag(error)
         if self._broken:

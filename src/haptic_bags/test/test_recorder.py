@@ -51,6 +51,31 @@ def test_stamp_and_tick_are_found_whatever_the_frame_id(kind: type, length: int)
     assert tick_of(data) == 2**63 + 12345
 
 
+def test_a_lifecycle_manager_starts_the_recorder_and_ends_its_bag(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node ended in a traceback before it was configured, and went on recording after its cleanup."""
+    spins = iter([False, False, True])
+    monkeypatch.setattr(recorder, "stop_requested", lambda: next(spins, True))
+    overrides = [Parameter("output", value=str(tmp_path / "bag")), Parameter("autostart", value=False)]
+    node = Recorder(context=context, parameter_overrides=overrides)
+    try:
+        executor = SingleThreadedExecutor(context=context)
+        executor.add_node(node)
+        node.start()
+        node.spin(executor)
+        assert node.exit_code == 0 and not (tmp_path / "bag").exists()
+        before = len(list(node.subscriptions))
+        node.trigger_configure()
+        assert len(list(node.subscriptions)) > before
+        node.trigger_cleanup()
+        assert len(list(node.subscriptions)) == before
+        Bag(tmp_path / "bag")
+        node.spin(executor)
+    finally:
+        node.destroy_node()
+
+
 @pytest.mark.parametrize("ends_by", ["_SILENCE", "_DRAIN_TIMEOUT"])
 def test_the_bag_is_finished_although_a_killed_publisher_is_still_known(
     ends_by: str, context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
+from xml.etree import ElementTree
 
 import coal
 import numpy as np
@@ -12,6 +13,8 @@ import pinocchio
 import trimesh
 import viser
 
+import haptic_files
+from haptic_core.errors import shortened
 from haptic_math.rotations import wxyz
 
 
@@ -71,15 +74,38 @@ class Node:
         self._handle.remove()
 
 
+def check_meshes(description: str) -> None:
+    """Refuses meshes of a URDF that would block the library that reads them, since any program may send a description.
+
+    Raises:
+        ValueError: the text is no XML, a mesh is no regular file of at most 64 MiB, or leaves its package.
+    """
+    try:
+        elements = ElementTree.fromstring(description).iter()
+    except ElementTree.ParseError as error:
+        raise ValueError(f"robot_description: no XML: {error}") from None
+    for element in elements:
+        name = element.get("filename", "")
+        path = name.removeprefix("file://")
+        if path.startswith("/"):
+            haptic_files.check_file(path)
+        elif ".." in path.split("/"):
+            raise ValueError(f"robot_description: mesh {shortened(name, 60)}: expected a path without ..")
+
+
 class Robot:
     """Robot with the visual elements of its URDF.
 
     Args:
         scene: scene of the page.
         description: URDF.
+
+    Raises:
+        ValueError: the description is no URDF, or a mesh is refused.
     """
 
     def __init__(self, scene: viser.SceneApi, description: str) -> None:
+        check_meshes(description)
         self._model = pinocchio.buildModelFromXML(description)
         self._data = self._model.createData()
         self._geometry = pinocchio.GeometryModel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -81,6 +82,20 @@ def test_the_robot_stands_where_its_joints_are(name: str, motion: str) -> None:
     robot.move({**joints, "no joint of it": 1.0})
     robot.remove()
     assert scene.things == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["{}", "file://{}", "file:/{}", "FILE://{}", "/dev/zero", "package://../..{}", "../..{}"]
+)
+@pytest.mark.parametrize("tag", ["mesh", "mesh xmlns='other'"])
+def test_a_description_with_a_mesh_that_blocks_is_refused(tmp_path: Path, name: str, tag: str) -> None:
+    """Any program can publish one; the page hung."""
+    fifo = tmp_path / "mesh.stl"
+    os.mkfifo(fifo)
+    shape = f"<{tag} filename='{name.format(fifo)}'/>"
+    text = f"<robot name='a'><link name='b'><visual><geometry>{shape}</geometry></visual></link></robot>"
+    with pytest.raises(ValueError):
+        Robot(Scene(), text)  # type: ignore[arg-type]
 
 
 def canvas_message(*shapes: tuple[Any, ...]) -> MarkerArray:
