@@ -354,7 +354,7 @@ _WORDS = [
     Case(("run", "nonsense"), "experiment 'nonsense' is unknown, expected one of: "),
     Case(("run", ""), "experiment '' is unknown, expected one of: "),
     Case(("run", "../friction_impedance"), "experiment '../friction_impedance' is unknown, expected one of: "),
-    Case(("run", "x" * 5000), "experiment 'xxxx", 1),
+    Case(("run", "x" * 5000), "experiment 'xxxx"),
     Case(("run", "friction_impedance", "mode=lockstep"), "argument 'mode=lockstep': expected name:=value"),
     Case(("run", "friction_impedance", ":=1"), "argument ':=1': expected name:=value"),
     Case(("run", "friction_impedance", "mass:="), "argument 'mass:=': expected name:=value"),
