@@ -146,3 +146,14 @@ def test_derivatives_are_those_of_the_gravity_that_is_set(tmp_path: Any) -> None
         world.gravity = np.array([0.0, -2.0, 0.0])
         slopes.append(rollout(Simulator(world, period=1e-3, polish=True), 50).jacobian(["initial_velocity"]))
     np.testing.assert_array_equal(*slopes)
+
+
+def test_weld_without_rotation_turns_about_the_centre_of_its_second_body() -> None:
+    """Also where the second body has the smaller number: a box that hangs in its centre does not swing."""
+    world = World()
+    world.add_box("box", mass=1.0, size=(0.1, 0.1, 0.1))
+    world.add_body("post", fixed=True, position=(0.5, 0.0, 0.0))
+    world.weld("post", "box", rotational_stiffness=0.0)
+    simulator = Simulator(world, period=2e-3)
+    simulator.step(100)
+    np.testing.assert_allclose(simulator.state("box").position, [0.0, 0.0, -9.81e-6], atol=1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from convex_contact import Geometry, Hydroelastic, JointMotion, Material, Pose, Sphere, World, WorldError
+from convex_contact import (
+    Batch,
+    Geometry,
+    Hydroelastic,
+    JointMotion,
+    Material,
+    Pose,
+    Sphere,
+    TetrahedralMesh,
+    UrdfWarning,
+    World,
+    WorldError,
+)
 
 SHAFT = Path(__file__).parents[1] / "convex_contact" / "data" / "shaft.urdf"
 
@@ -134,6 +147,78 @@ def test_start_of_a_continuous_joint_is_a_direction(tmp_path: Path) -> None:
     )
     with pytest.raises(WorldError, match=r"^r: q: expected cosines, sines and quaternions that are not zero, got "):
         World.load(file, q=(0.0, 0.0))
+
+
+CELL = TetrahedralMesh([(0, 0, 0), (0.1, 0, 0), (0, 0.1, 0), (0, 0, 0.1)], [(0, 1, 2, 3)])
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"mesh": "cube"}, "cube: mesh: expected a TetrahedralMesh, got 'cube'"),
+        ({"elasticity": 1e6}, "cube: elasticity: expected an Elasticity, got 1000000.0"),
+        ({"material": 1}, "cube: material: expected a Material, got 1"),
+        ({"velocity": (1, 2)}, "cube: velocity: expected 3 finite numbers, got (1, 2)"),
+        ({"contact": [0.5]}, "cube: contact: expected numbers of vertices, got [0.5]"),
+        ({"contact": "all"}, "cube: contact: expected numbers of vertices, got 'all'"),
+        ({"name": True}, "name: True is no text, empty or taken"),
+        ({}, "name: 'cube/3' is empty or taken"),
+    ],
+)
+def test_deformable_body_is_added_whole_or_not(wrong: dict[str, Any], message: str) -> None:
+    world = World()
+    ball(world, name="cube/3")
+    before = counts(world)
+    with pytest.raises(WorldError) as refused:
+        world.add_deformable(**{"name": "cube", "mesh": CELL} | wrong)
+    assert (str(refused.value), counts(world)) == (message, before)
+
+
+@pytest.mark.parametrize("warned", [False, True])
+def test_tree_is_added_whole_or_not(tmp_path: Path, warned: bool) -> None:
+    """A taken name of a link, and a warning that is an error, leave the world as it was."""
+    world, file = World(), tmp_path / "arm.urdf"
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = "".join(f'<link name="{link}">{inertial}</link>' for link in ("base", "upper", "lower"))
+    joints = "".join(
+        f'<joint name="{b}" type="continuous"><parent link="{a}"/><child link="{b}"/></joint>'
+        for a, b in (("base", "upper"), ("upper", "lower"))
+    )
+    file.write_text(f'<robot name="arm">{links}{joints}<gazebo/></robot>')
+    if not warned:
+        ball(world, name="arm/lower")
+    before = counts(world)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error" if warned else "ignore")
+        with pytest.raises(UrdfWarning if warned else WorldError, match="gazebo" if warned else "arm/lower"):
+            world.add_urdf("arm", file)
+    assert counts(world) == before
+
+
+def test_weld_holds_a_body_that_moves_freely() -> None:
+    world = World()
+    for x, name in enumerate(("one", "two")):
+        world.add_box(name, size=(0.1, 0.1, 0.1), position=(x, 0, 0), prescribed=True)
+    with pytest.raises(WorldError, match=r"^one: a weld holds a body that can move$"):
+        world.weld("one", "two")
+
+
+def test_joint_has_one_motor() -> None:
+    world = World()
+    shaft(world)
+    world.actuate_joint("motor", "turn", proportional_gain=1.0)
+    with pytest.raises(WorldError, match=r"^motor: turn: expected one motor, got a second$"):
+        world.actuate_joint("motor", "turn", derivative_gain=1.0, proportional_gain=0.0)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, "x", True])
+def test_numbers_of_simulators_and_threads_are_whole(wrong: Any) -> None:
+    world = World()
+    ball(world)
+    with pytest.raises(ValueError, match=r"^count: expected a positive number of simulators, got "):
+        Batch.of(world, wrong, period=1e-3)
+    with pytest.raises(ValueError, match=r"^workers: expected a positive number, got "):
+        Batch.of(world, 1, workers=wrong, period=1e-3)
 
 
 @pytest.mark.parametrize("path", [None, 1.0, True])

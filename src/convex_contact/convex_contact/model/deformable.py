@@ -30,7 +30,7 @@ from convex_contact.model import bodies
 from convex_contact.model.corotational import Elasticity, TetrahedralMesh, assemble, energy
 from convex_contact.model.materials import Material
 from convex_contact.model.shapes import Sphere
-from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, WorldError
+from convex_contact.model.world import Body, Geometry, KinematicTree, Pose, WorldError, made, vector
 from convex_contact.problem import checks
 from convex_contact.solver.sparse_blocks import BlockCholesky, solve_dense
 
@@ -270,8 +270,12 @@ def add_deformable(
     velocity: Any = (0.0, 0.0, 0.0),
 ) -> int:
     """Adds a deformable body; see :meth:`World.add_deformable`."""
-    if not name or any(other.name == name for other in world.trees):
-        raise WorldError(f"name: {name!r} is empty or taken")
+    if not isinstance(name, str) or not name or any(other.name == name for other in world.trees):
+        raise WorldError(f"name: {name!r} is no text, empty or taken")
+    if not isinstance(mesh, TetrahedralMesh):
+        raise WorldError(f"{name}: mesh: expected a TetrahedralMesh, got {mesh!r}")
+    if elasticity is not None and not isinstance(elasticity, Elasticity):
+        raise WorldError(f"{name}: elasticity: expected an Elasticity, got {elasticity!r}")
     place = Pose.of(position, orientation, name)
     n = len(mesh.vertices)
     surface = np.unique(mesh.surface())
@@ -290,17 +294,19 @@ def add_deformable(
     if len(held):
         q[:3], q[3:7] = place.position, place.orientation
     tree.positions(q)[:] = mesh.vertices @ place.rotation.T + place.position
-    speed = checks.array("velocity", velocity, (3,))
+    speed = vector(velocity, 3, f"{name}: velocity")
     tree.velocities(q)[:] = speed
-    first = [np.concatenate([speed, np.zeros(3)])] if len(held) else []
-    v = np.concatenate([*first, np.tile(speed, len(touching))])
+    mount = [np.concatenate([speed, np.zeros(3)])] if len(held) else []
+    v = np.concatenate([*mount, np.tile(speed, len(touching))])
     number = len(world.trees)
-    numbers: list[int] = []
-    if len(held):
-        numbers.append(world._append(Body(f"{name}/mount", "link", [], tree=number, link=0)))
-    sphere = [Geometry(Sphere(radius), Pose(), material or Material())]
-    for vertex in tree.contact:
-        numbers.append(world._append(Body(f"{name}/{vertex}", "link", list(sphere), tree=number, link=len(numbers))))
+    names = [f"{name}/mount"] * bool(len(held)) + [f"{name}/{vertex}" for vertex in tree.contact]
+    sphere = made(name, Geometry, Sphere(radius), Pose(), Material() if material is None else material)
+    links = [
+        Body(link, "link", [] if link.endswith("/mount") else [sphere], tree=number, link=k)
+        for k, link in enumerate(names)
+    ]
+    first = world._append(*links)
+    numbers = list(range(first, len(world.bodies)))
     world.trees.append(KinematicTree(name, tree, q, v, numbers, {}))
     vertices = [b for t in world.trees if isinstance(t.model, DeformableTree) for b in t.bodies]
     own = set(numbers)
@@ -312,7 +318,13 @@ def add_deformable(
 
 
 def _vertices(numbers: ArrayLike, n: int, where: str) -> np.ndarray:
-    found = np.unique(np.asarray(numbers, dtype=np.int64))
+    try:
+        found = np.unique(np.asarray(numbers, dtype=np.float64))
+    except (TypeError, ValueError):
+        found = np.full(1, 0.5)
+    if (found != np.floor(found)).any():
+        raise WorldError(f"{where}: expected numbers of vertices, got {numbers!r:.80}")
+    found = found.astype(np.int64)
     if found.size and not 0 <= found.min() <= found.max() < n:
         raise WorldError(f"{where}: expected vertices from 0 to {n - 1}, got {found.min()} to {found.max()}")
     return found

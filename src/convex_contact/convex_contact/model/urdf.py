@@ -154,6 +154,7 @@ def add_urdf(
         ]
         for link, solids in shapes.items()
     }
+    _warn(document, file, name)
     bodies = _add_links(world, name, tree, geometries, root, self_collision)
     given = {"armature": armature, "stiffness": stiffness, "damping": damping, "friction": friction}
     source = {
@@ -171,7 +172,6 @@ def add_urdf(
         KinematicTree(name, tree, tree.rest.copy(), speed, bodies, source | given, own_laws=laws, motors=motors)
     )
     world.joint_laws += laws
-    _warn(document, file, name)
     return len(world.trees) - 1
 
 
@@ -325,12 +325,12 @@ def _add_links(
     for frame in model.frames:
         if frame.type == pin.FrameType.BODY:
             by_joint[frame.parentJoint] += geometries.get(str(frame.name), [])
-    bodies = []
-    root_at: dict[str, Any] = {"position": root.position, "orientation": root.orientation, "fixed": True}
-    base = world.add_body(base_name(name, model), geometries=by_joint[0], **root_at) if by_joint[0] else None
+    made = [Body(base_name(name, model), "fixed", by_joint[0], root)] if by_joint[0] else []
     for link, joint in enumerate(tree.link_joints):
-        body = Body(f"{name}/{_link(model, joint)}", "link", by_joint[joint], tree=number, link=link)
-        bodies.append(world._append(body))
+        made.append(Body(f"{name}/{_link(model, joint)}", "link", by_joint[joint], tree=number, link=link))
+    first = world._append(*made)
+    base, first = (first, first + 1) if by_joint[0] else (None, first)
+    bodies = list(range(first, len(world.bodies)))
     at = {0: base} | dict(zip(tree.link_joints, bodies, strict=True))
     for joint in tree.link_joints:
         parent = at[model.parents[joint]]

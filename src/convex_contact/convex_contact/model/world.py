@@ -159,11 +159,15 @@ class World:
         give_springs(body, spring_stiffness=spring_stiffness, spring_damping=spring_damping)
         return self._append(body)
 
-    def _append(self, body: Body) -> int:
-        if not body.name or any(other.name == body.name for other in self.bodies):
-            raise WorldError(f"name: {body.name!r} is empty or taken")
-        self.bodies.append(body)
-        return len(self.bodies) - 1
+    def _append(self, *bodies: Body) -> int:
+        """Adds all bodies or, if a name is empty or taken, none; returns the number of the first."""
+        taken = {other.name for other in self.bodies}
+        for body in bodies:
+            if not body.name or body.name in taken:
+                raise WorldError(f"name: {body.name!r} is empty or taken")
+            taken.add(body.name)
+        self.bodies += bodies
+        return len(self.bodies) - len(bodies)
 
     def _add_shape(self, name: str, shape: Shape, material: Material | None, options: dict[str, Any]) -> int:
         hydroelastic = options.pop("hydroelastic", None)
@@ -278,11 +282,12 @@ class World:
         except ValueError as error:
             raise WorldError(f"{name}: {joints[0]}: {error}") from None
         law = made(f"{name}: {joints[0]}", kind, number, *joints, **values)
-        if isinstance(law, JointMotion) and any(
-            isinstance(other, JointMotion) and (other.tree, other.joint) == (number, law.joint)
-            for other in self.joint_laws
-        ):
-            raise WorldError(f"{name}: {law.joint}: expected one motion, got a second")
+        for only, word in ((JointMotion, "motion"), (JointActuator, "motor")):
+            if isinstance(law, only) and any(
+                isinstance(other, only) and (other.tree, other.joint) == (number, law.joint)
+                for other in self.joint_laws
+            ):
+                raise WorldError(f"{name}: {law.joint}: expected one {word}, got a second")
         self.joint_laws.append(law)
 
     def move_joint(self, tree: int | str, joint: str, position: Callable[[float], float]) -> None:
@@ -336,7 +341,7 @@ class World:
             WorldError: there is no such body, neither body can move, or a value is wrong.
         """
         i, j = self.number(a), self.number(b)
-        if "fixed" == self.bodies[i].kind == self.bodies[j].kind:
+        if not {self.bodies[i].kind, self.bodies[j].kind} & {"free", "link"}:
             raise WorldError(f"{self.bodies[i].name}: a weld holds a body that can move")
         self.controllers.append(made(self.bodies[i].name, Weld, i, j, **values))
 
@@ -391,6 +396,7 @@ class World:
     ) -> None:
         """Sets combined values of a pair of bodies directly; other values follow the materials' rule.
 
+        A second call for a pair replaces all values of the first.
         The values are those of :class:`~convex_contact.model.materials.PairLaw`.
         """
         self.pair_laws[self._pair(a, b)] = PairLaw(

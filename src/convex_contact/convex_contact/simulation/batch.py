@@ -71,8 +71,8 @@ class Batch:
         if not self._simulators or len({id(one) for one in self._simulators}) < len(self._simulators):
             raise ValueError(f"simulators: expected at least one, and none twice, got {len(self._simulators)}")
         self.workers = len(os.sched_getaffinity(0)) if workers is None else workers
-        if self.workers < 1:
-            raise ValueError(f"workers: expected a positive number, got {workers}")
+        if type(self.workers) is not int or self.workers < 1:
+            raise ValueError(f"workers: expected a positive number, got {workers!r}")
 
     @classmethod
     def of(cls, world: World, count: int, *, workers: int | None = None, **options: Any) -> Batch:
@@ -83,7 +83,12 @@ class Batch:
             count: number of simulators.
             workers: number of threads, see :class:`Batch`.
             **options: arguments of each :class:`~convex_contact.Simulator`, such as its period.
+
+        Raises:
+            ValueError: the count is no number above 0, or an argument is wrong.
         """
+        if type(count) is not int or count < 1:
+            raise ValueError(f"count: expected a positive number of simulators, got {count!r}")
         return cls([Simulator(world, **options) for _ in range(count)], workers=workers)
 
     def __len__(self) -> int:
