@@ -96,7 +96,7 @@ def test_batches_advance_by_durations_with_an_accuracy(heap: World) -> None:
     assert [one.time for one in batch] == pytest.approx([0.05, 0.05], rel=1e-12)
 
 
-@pytest.mark.parametrize("count, workers, message", [(0, None, "simulators"), (1, 0, "workers")])
+@pytest.mark.parametrize("count, workers, message", [(0, None, "count"), (1, 0, "workers")])
 def test_wrong_arguments_of_a_batch_are_refused(heap: World, count: int, workers: int | None, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}: expected"):
         Batch.of(heap, count, workers=workers, period=2e-3)
