@@ -32,7 +32,7 @@ def haptics(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("words", "code", "message", "advice"),
     [
-        (("run", "nonsense"), 1, "experiment 'nonsense' is unknown, expected one of: arm_", "see ./haptics list"),
+        (("run", "nonsense"), 2, "experiment 'nonsense' is unknown, expected one of: arm_", "see ./haptics list"),
         (("run", "friction_impedance", "stifness:=1.0"), 2, "argument 'stifness' is unknown, expected one of: ", ARGS),
         (
             ("run", "friction_impedance", "mode:=fast"),

@@ -148,7 +148,7 @@ def test_ctrl_c_leaves_a_readable_bag(bag: Path, tmp_path: Path) -> None:
         (("nowhere",), 1, "nowhere: no such bag"),
         (("BAG", "motion:=paper"), 2, "argument motion: acts on the device alone, and the device is replayed"),
         (("BAG", "--into", "friction_admittance"), 1, "experiment friction_admittance: its device is /five_bar/"),
-        (("BAG", "--into", "nonsense"), 1, "experiment 'nonsense' is unknown, expected one of: "),
+        (("BAG", "--into", "nonsense"), 2, "experiment 'nonsense' is unknown, expected one of: "),
     ],
 )
 def test_a_mistake_is_one_line_and_a_hint(
