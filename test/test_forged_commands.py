@@ -92,14 +92,15 @@ class Forger:
         """Whether the device receives what this participant publishes."""
         return self._commands.get_subscription_count() > 0
 
-    def publish(self, tick: int, ticks: Sequence[int] = ()) -> None:
+    def publish(self, tick: int, ticks: Sequence[int] = (), values: Sequence[float] = VALUES) -> None:
         """Forges commands around a tick that was published already.
 
         Args:
             tick: tick of which only a command of another name is refused for sure.
             ticks: ticks that the source has answered or that are past.
+            values: values of the forged commands.
         """
-        for value in VALUES:
+        for value in values:
             self._commands.publish(forged("stranger", tick, value))
             for other in (*ticks, *(min(tick + ahead, 2**64 - 1) for ahead in AHEAD)):
                 self._commands.publish(forged(self._source, other, value))
@@ -118,6 +119,11 @@ def forger(namespace: str, source: str) -> Iterator[Forger]:
         yield made
     finally:
         made.close()
+
+
+def value_of(tick: int) -> float:
+    """Returns the forged value of a tick, each in turn."""
+    return VALUES[tick % len(VALUES)]
 
 
 class ObservedRun(WatchedRun):
@@ -155,10 +161,11 @@ def test_forged_commands_change_nothing_in_a_run_of_an_experiment(tmp_path: Path
 
 
 class Source(Node):
-    """The only source of a device: commands the same effort in every tick, and then forged ones with its publisher.
+    """The only source of a device: commands the same effort in every tick, and then a forged one with its publisher.
 
     The messages of one publisher keep their order. Those of two have none: the forged command of another participant
-    could be the first of its tick, and the device would take it.
+    could be the first of its tick, and the device would take it. There are fewer commands a tick than the device's
+    subscription keeps: of more, one that is held up would lose the first.
     """
 
     def __init__(self, context: Context, namespace: str) -> None:
@@ -176,8 +183,7 @@ class Source(Node):
         self._commands.publish(
             DeviceCommand(source="source", tick=state.tick, mode=EFFORT, joint_effort=[STEADY, STEADY])
         )
-        for value in VALUES:
-            self._commands.publish(forged("source", state.tick, value))
+        self._commands.publish(forged("source", state.tick, value_of(state.tick)))
         self.answered = state.tick
 
 
@@ -209,7 +215,7 @@ def test_the_effort_of_a_device_is_that_of_its_source_whatever_is_forged_after_e
                 executor.spin_once(timeout_sec=0.05)
                 if source.answered > forged_at and source.answered > 1 and program.connected():
                     forged_at = source.answered
-                    program.publish(forged_at, [forged_at - 1])
+                    program.publish(forged_at, [forged_at - 1], [value_of(forged_at)])
             running, refused = len(source.states), Counter(program.refused)
             stopped = source.emergency_stop.call_async(Trigger.Request())
             while not stopped.done() or min(program.refused[kind] - refused[kind] for kind in kinds[:2]) < REFUSED:
@@ -217,7 +223,7 @@ def test_the_effort_of_a_device_is_that_of_its_source_whatever_is_forged_after_e
                 executor.spin_once(timeout_sec=0.05)
                 if stopped.done() and source.answered > forged_at:
                     forged_at = source.answered
-                    program.publish(forged_at, [forged_at - 1])
+                    program.publish(forged_at, [forged_at - 1], [value_of(forged_at)])
         device.send_signal(signal.SIGINT)
         assert device.wait(limit(60.0)) == 0, output.read_text()
     finally:
