@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,7 +16,7 @@ from haptic_devices.device import Device, DeviceError
 from haptic_devices.drivers.driver import Driver, Presence
 from haptic_devices.factories import ENTRY_POINTS, NODE_PARAMETER_FILE, find_device, load_numbers
 from haptic_devices.inputs.source import Input, load_inputs
-from haptic_files.plugins import installed_plugins, load_plugin
+from haptic_files.plugins import load_plugins
 from haptic_launch.experiment_graph import SCRIPTED
 from haptic_launch.launch_file import LaunchDescription
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
@@ -34,24 +33,17 @@ _FRICTION = "haptic_friction/friction_node"
 
 def drivers() -> dict[str, Driver]:
     """Loads the drivers of all installed packages, by name; skips entry points that cannot be loaded."""
-    return {name: factory for name, factory in _factories().items() if isinstance(factory, Driver)}
-
-
-def _factories() -> dict[str, Callable[[dict[str, Any]], Device] | DeviceError]:
-    """Loads the factories of all installed devices, by name; of one that cannot be loaded, the error."""
-    found: dict[str, Callable[[dict[str, Any]], Device] | DeviceError] = {}
-    for name, point in installed_plugins(ENTRY_POINTS).items():
-        try:
-            found[name] = load_plugin(point, DeviceError)
-        except DeviceError as error:
-            found[name] = error
-    return found
+    return {
+        name: factory
+        for name, factory in load_plugins(ENTRY_POINTS, DeviceError).items()
+        if isinstance(factory, Driver)
+    }
 
 
 def show_devices(console: Console) -> None:
     """Prints a row for each driver and input (product, connection, degrees of freedom), and the command to use them."""
     table = Table(Column("device", no_wrap=True), "product", "connected", Column("degrees of freedom", max_width=12))
-    factories, inputs = _factories(), load_inputs()
+    factories, inputs = load_plugins(ENTRY_POINTS, DeviceError), load_inputs()
     drivers_found = {name: factory for name, factory in factories.items() if isinstance(factory, Driver)}
     inputs_found = {name: source for name, source in inputs.items() if isinstance(source, Input)}
     known: dict[str, Driver | Input] = {**drivers_found, **inputs_found}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, TypeVar
+
+_Error = TypeVar("_Error", bound=Exception)
 
 
 def installed_plugins(group: str) -> dict[str, EntryPoint]:
@@ -33,3 +35,14 @@ def load_plugin(point: EntryPoint, error: type[Exception], field: str = "") -> A
     except Exception as reason:  # whatever the module of another package raises
         text = " ".join(f"{type(reason).__name__}: {reason}".split())
         raise error(f"{field}{': ' * bool(field)}{point.value} cannot be loaded: {text}") from reason
+
+
+def load_plugins(group: str, error: type[_Error]) -> dict[str, Any | _Error]:
+    """Imports the objects of all entry points of a group, by name, sorted; of one that fails, gives the error."""
+    loaded: dict[str, Any | _Error] = {}
+    for name, point in installed_plugins(group).items():
+        try:
+            loaded[name] = load_plugin(point, error)
+        except error as reason:
+            loaded[name] = reason
+    return loaded

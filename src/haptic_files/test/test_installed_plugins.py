@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from haptic_files.plugins import find_plugin, installed_plugins, load_plugin
+from haptic_files.plugins import find_plugin, installed_plugins, load_plugin, load_plugins
 
 GROUP = "haptic_test_plugins"
 
@@ -38,3 +38,9 @@ def test_plugin_that_cannot_be_imported_is_refused_in_one_line(field: str, prefi
     with pytest.raises(LookupError) as refused:
         load_plugin(installed_plugins(GROUP)["faulty"], LookupError, field)
     assert refused.value.args == (f"{prefix}faulty_lab:make cannot be loaded: RuntimeError: no licence",)
+
+
+def test_plugins_of_a_group_are_loaded_and_one_that_fails_is_its_error() -> None:
+    loaded = load_plugins(GROUP, LookupError)
+    assert list(loaded) == ["faulty", "root"] and loaded["root"](4.0) == 2.0
+    assert str(loaded["faulty"].args[0]).startswith("faulty_lab:make cannot be loaded: ")

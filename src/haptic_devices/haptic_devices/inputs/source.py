@@ -17,7 +17,7 @@ import numpy as np
 
 from haptic_core.errors import HapticError, ParameterError
 from haptic_devices.drivers.driver import Presence
-from haptic_files.plugins import installed_plugins, load_plugin
+from haptic_files.plugins import load_plugins
 from haptic_math.rotations import quaternion_from_vector, quaternion_product
 
 ENTRY_POINTS = "haptic_inputs"
@@ -82,15 +82,8 @@ def installed_inputs() -> dict[str, Input]:
 
 def load_inputs() -> dict[str, Input | HapticError]:
     """Loads the input devices of all installed packages, by name; gives the error of one that cannot be loaded."""
-    loaded: dict[str, Input | HapticError] = {}
-    for name, point in installed_plugins(ENTRY_POINTS).items():
-        try:
-            found = load_plugin(point, HapticError)
-        except HapticError as error:
-            found = error
-        if isinstance(found, Input | HapticError):
-            loaded[name] = found
-    return loaded
+    loaded = load_plugins(ENTRY_POINTS, HapticError)
+    return {name: found for name, found in loaded.items() if isinstance(found, Input | HapticError)}
 
 
 def find_input(name: str) -> Input:
