@@ -234,7 +234,7 @@ class ActuatedWorld:
         out = np.zeros(self._nv)
         for kind, tree, q, v in self._trees():
             if kind != FREE:
-                model = self.world.trees[tree].model.started(self.world.gravity)
+                model = self.simulator.dynamics.tree_models[tree]
                 out[v] = pin.computeGeneralizedGravity(model.model, model.data, x[q])
         return out[self._columns]
 

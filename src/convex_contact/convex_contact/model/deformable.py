@@ -299,12 +299,10 @@ def add_deformable(
     mount = [np.concatenate([speed, np.zeros(3)])] if len(held) else []
     v = np.concatenate([*mount, np.tile(speed, len(touching))])
     number = len(world.trees)
-    names = [f"{name}/mount"] * bool(len(held)) + [f"{name}/{vertex}" for vertex in tree.contact]
     sphere = made(name, Geometry, Sphere(radius), Pose(), Material() if material is None else material)
-    links = [
-        Body(link, "link", [] if link.endswith("/mount") else [sphere], tree=number, link=k)
-        for k, link in enumerate(names)
-    ]
+    geometries: dict[str, list[Geometry]] = {f"{name}/mount": []} if len(held) else {}
+    geometries |= {f"{name}/{vertex}": [sphere] for vertex in tree.contact}
+    links = [Body(link, "link", shapes, tree=number, link=k) for k, (link, shapes) in enumerate(geometries.items())]
     first = world._append(*links)
     numbers = list(range(first, len(world.bodies)))
     world.trees.append(KinematicTree(name, tree, q, v, numbers, {}))
