@@ -112,7 +112,7 @@ def test_a_simulator_is_in_a_batch_once_and_states_need_the_same_bodies(heap: Wo
 
 
 def test_a_world_travels_to_another_process(heap: World) -> None:
-    """As a task of a study it does, on a Dask cluster too."""
+    """Tasks of a study on a Dask cluster take their world with them."""
     here, there = Simulator(heap, period=2e-3), Simulator(pickle.loads(pickle.dumps(heap)), period=2e-3)
     here.step(100), there.step(100)
     for found, expected in zip(there.body_states(), here.body_states(), strict=True):

@@ -1,4 +1,4 @@
-"""What happens without the compiled library."""
+"""Without the compiled library spheres collide, and boxes are refused with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a simulator takes, and what of a world and of its functions it keeps."""
+"""Arguments of a simulator, and which later changes of its world and functions act."""
 
 from __future__ import annotations
 

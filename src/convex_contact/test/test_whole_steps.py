@@ -267,7 +267,7 @@ def test_couplings_that_are_replaced_pull_from_the_next_step_on() -> None:
 
 
 def test_functions_that_give_the_numbers_of_before_change_nothing(tmp_path: Path) -> None:
-    """Of a motor or of a drive, given and taken away between steps."""
+    """The functions are targets of a motor, or a drive, and are set and removed between steps."""
 
     def change(simulator: Simulator, step: int) -> None:
         motor, tree = simulator.joint_laws[0], simulator.world.trees[0]

@@ -162,7 +162,7 @@ def play(context: Context, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
 
 
 def ended(source: Source) -> bool:
-    """Whether the status of the replay says that it has ended."""
+    """Returns true if the status of the replay is that of one that has ended."""
     return any(status.level == DiagnosticStatus.STALE for status in source.statuses)
 
 

@@ -337,7 +337,7 @@ def curves(family: str) -> list[str]:
 
 
 def is_drawn_from(series: str, topics: dict[str, str]) -> bool:
-    """Whether PlotJuggler's name of a curve is that of a field of one of the topics, and the field is a number."""
+    """Returns true if PlotJuggler's name of a curve is that of a numeric field of one of the topics."""
     for topic, kind in topics.items():
         if not series.startswith(topic + "/"):
             continue

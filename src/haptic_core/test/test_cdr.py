@@ -136,7 +136,7 @@ def fill_all(message: Any, random: np.random.Generator, size: int) -> None:
 
 @pytest.fixture
 def sent(context: Context) -> Iterator[Callable[[Any], bytes]]:
-    """What arrives of a message that is published through the middleware."""
+    """Returns a function that publishes a message and returns the bytes that a subscription receives."""
     node, arrived = Node("sender", context=context), []
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)

@@ -17,7 +17,7 @@ N = 10
 
 
 def share(j: int) -> float:
-    """Of the way that is done after j ticks."""
+    """Returns the fraction of a change that is reached after j ticks."""
     x = min(1.0, j / N)
     return x * x * (3.0 - 2.0 * x)
 

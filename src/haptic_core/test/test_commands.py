@@ -1,4 +1,4 @@
-"""How a device adds up the answers of its sources, and what it refuses."""
+"""A device sums the commands of its sources, and refuses wrong ones."""
 
 from __future__ import annotations
 

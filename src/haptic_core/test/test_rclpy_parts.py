@@ -1,4 +1,4 @@
-"""What the suite relies on in parts of rclpy that it does not publish, and that nothing else reaches into them."""
+"""Private parts of rclpy that the suite needs exist, and only `rclpy_parts` uses them."""
 
 from __future__ import annotations
 

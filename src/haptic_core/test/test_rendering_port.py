@@ -191,7 +191,7 @@ def test_a_parameter_out_of_its_range_is_refused_by_name(name: str, value: Any) 
 
 
 class Balances:
-    """What a bench's node publishes about its port."""
+    """Collects the messages that the node of a bench publishes about the energy of its port."""
 
     def __init__(self, bench: Any) -> None:
         self.bench, self.messages = bench, []

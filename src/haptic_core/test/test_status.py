@@ -97,7 +97,7 @@ def test_an_experiment_that_does_not_go_on_is_stale(status: ExperimentStatus) ->
 
 
 class Reporter:
-    """What `_health` takes of a node."""
+    """The attributes of a node that `_health` reads."""
 
     def __init__(self, mode: str) -> None:
         self.parameters = {"mode": mode}

@@ -68,7 +68,7 @@ def simulate(device: CoboticHandController, period: float = 1e-3, rotations: boo
 
 
 def differs(rows: Iterable[bytes], others: Iterable[bytes]) -> bool:
-    """Whether two runs differ; they are simulated no further than to the first difference."""
+    """Returns true if two runs differ; simulates them only up to the first difference."""
     return any(row != other for row, other in zip_longest(rows, others))
 
 

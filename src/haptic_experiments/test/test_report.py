@@ -40,6 +40,14 @@ COUNT_FORCE = (6000.0 + 10.0 / 1e-3) * COUNT
 
 
 @pytest.fixture
+def run_folder(tmp_path: Path) -> Path:
+    """Makes the directory of a run, with an empty file where a bag has its metadata."""
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag/metadata.yaml").touch()
+    return tmp_path
+
+
+@pytest.fixture
 def claims(bag_of: Bags) -> Claims:
     """Claims of the report about a run: opposition, drift, chatter (identification: test_bag_identification.py)."""
     return lambda run: analyse({"bag": bag_of(run)}).claims[:3]
@@ -155,7 +163,7 @@ def test_the_stribeck_law_begins_to_slide_at_its_static_force(signals: Signals, 
 @pytest.mark.slow
 @pytest.mark.parametrize("duration", [2.0, 4.0])
 def test_a_report_has_metrics_a_figure_and_a_page(
-    duration: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, bag_of: Bags
+    duration: float, run_folder: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, bag_of: Bags
 ) -> None:
     def read(path: Path) -> Bag:
         bag = bag_of(signals(duration))
@@ -166,15 +174,13 @@ def test_a_report_has_metrics_a_figure_and_a_page(
         raise AssertionError(f"{constant} is not JSON")
 
     monkeypatch.setattr(report, "Bag", read)
-    (tmp_path / "bag").mkdir()
-    (tmp_path / "bag/metadata.yaml").touch()
     text = StringIO()
-    written = write_report(tmp_path, Console(file=text, width=200))
-    metrics: dict[str, Any] = json.loads((tmp_path / "metrics.json").read_text(), parse_constant=refuse)
+    written = write_report(run_folder, Console(file=text, width=200))
+    metrics: dict[str, Any] = json.loads((run_folder / "metrics.json").read_text(), parse_constant=refuse)
     assert metrics["experiment"] == "friction_impedance" and "bag" in metrics["runs"]
     assert [claim["shown"] for claim in metrics["claims"]] == [claim.shown for claim in written.claims]
-    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-    page = (tmp_path / "report.html").read_text()
+    assert (run_folder / "figure.png").read_bytes().startswith(b"\x89PNG")
+    page = (run_folder / "report.html").read_text()
     assert "data:image/png;base64," in page and all(claim.verdict in page for claim in written.claims)
     assert all(claim.verdict in text.getvalue() for claim in written.claims)
     notes = [note.get_text() for axes in written.figure.axes for note in axes.texts]
@@ -196,29 +202,25 @@ def test_arguments_that_are_not_the_defaults_stand_below_the_summary(given: dict
 
 
 def test_a_report_that_misses_a_number_names_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, bag_of: Bags
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, bag_of: Bags
 ) -> None:
     bag = bag_of(signals())
     monkeypatch.setattr(bag, "started", lambda node: {"device": {}})
     monkeypatch.setattr(report, "Bag", lambda path: bag)
-    (tmp_path / "bag").mkdir()
-    (tmp_path / "bag/metadata.yaml").touch()
     place = r"KeyError: 'encoder_resolution' \(friction_impedance/__init__\.py, line \d+\)$"
     with pytest.raises(HapticError, match=place):
-        write_report(tmp_path, Console(file=StringIO()))
+        write_report(run_folder, Console(file=StringIO()))
 
 
 def test_a_module_that_returns_no_report_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, bag_of: Bags
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, bag_of: Bags
 ) -> None:
     bag = bag_of(signals())
     monkeypatch.setattr(report, "Bag", lambda path: bag)
     monkeypatch.setattr(friction_impedance, "analyse", lambda bags: None)
-    (tmp_path / "bag").mkdir()
-    (tmp_path / "bag/metadata.yaml").touch()
     expected = r"friction_impedance\.analyse: expected a Report to be returned, got NoneType$"
     with pytest.raises(HapticError, match=expected):
-        write_report(tmp_path, Console(file=StringIO()))
+        write_report(run_folder, Console(file=StringIO()))
 
 
 def test_the_terminal_shows_what_is_in_brackets(tmp_path: Path) -> None:
@@ -231,30 +233,28 @@ def test_the_terminal_shows_what_is_in_brackets(tmp_path: Path) -> None:
 
 
 def test_a_report_names_the_files_with_the_last_ticks_before_stops(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, bag_of: Bags
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, bag_of: Bags
 ) -> None:
     bag = bag_of(signals())
-    bag.path = tmp_path / "bag"
+    bag.path = run_folder / "bag"
     monkeypatch.setattr(report, "Bag", lambda path: bag)
-    (tmp_path / "bag").mkdir()
-    (tmp_path / "bag/metadata.yaml").touch()
     recorder = FlightRecorder(("callbacks", "device"))
     with recorder:
         recorder.mark(0)
         recorder.end(811)
         table = recorder.table()
     assert table is not None
-    records = tmp_path / "flight_records"
+    records = run_folder / "flight_records"
     records.mkdir()
     np.save(records / "joystick.device-tick-812.npy", table)
     (records / "joystick.device-tick-900.npy").write_bytes(b"no array")
     text = StringIO()
-    write_report(tmp_path, Console(file=text, width=200))
+    write_report(run_folder, Console(file=text, width=200))
     first, second = (line for line in text.getvalue().splitlines() if line.startswith("stop of joystick.device"))
     assert first.startswith(f"stop of joystick.device at tick 812: {records / 'joystick.device-tick-812.npy'}: longest")
     assert "longest of the last ticks: tick 811 took " in first
     assert "at tick 900" in second and "cannot be read" in second
-    page = (tmp_path / "report.html").read_text()
+    page = (run_folder / "report.html").read_text()
     assert "<td>flight_records/joystick.device-tick-812.npy</td>" in page
 
 
