@@ -65,8 +65,10 @@ def solve(
     step, change = np.zeros(6), 0.0
     for sweep in range(SWEEPS):
         before, last = forces.copy(), step
-        _, _, largest[0] = _solve_element(codes[0], coefficients[0], 0, velocity, mobility, twist, period, forces)
-        _, _, largest[1] = _solve_element(codes[1], coefficients[1], 3, velocity, mobility, twist, period, forces)
+        for law in range(2):
+            _, _, largest[law] = _solve_element(
+                codes[law], coefficients[law], 3 * law, velocity, mobility, twist, period, forces
+            )
         step = forces - before
         change = np.abs(step).max()
         if change <= _CONVERGED * np.abs(forces).max():

@@ -334,7 +334,7 @@ def differentiate(
     )
     c = _Points(contacts.geometry, contacts.feature, contacts.point, contacts.frame, contacts.phi0)
     kinds = w.geometry_kind
-    k, n = 0, contacts.count[0]
+    k, n = np.int64(0), contacts.count[0]  # for a literal 0 all that is called with k would be compiled once more
     while k < n:
         end = k + 1
         if is_native(kinds[c.geometry[k, 0]], kinds[c.geometry[k, 1]]):

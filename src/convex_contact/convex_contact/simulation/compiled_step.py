@@ -297,9 +297,11 @@ def make_steps(
     borrow(x.workspace).period = period
     for k in range(count):
         first = into_first == (k % 2 == 0)
-        status = step_world(x, x.joints, first, period, horizon, whole, False, given)
-        if whole and status == LIMIT_REACHED:
-            status = step_world(x, x.joints, first, period, horizon, whole, True, given)
+        status = LIMIT_REACHED
+        for attempt in range(2):
+            status = step_world(x, x.joints, first, period, horizon, whole, attempt == 1, given)
+            if not whole or status != LIMIT_REACHED:
+                break
         if status != newton.CONVERGED:
             return STATUSES * k + status
     return STATUSES * count + newton.CONVERGED

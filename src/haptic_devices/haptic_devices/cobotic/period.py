@@ -69,4 +69,5 @@ def pass_period(
     assign(truth.operator_target, planned_row(hand, number + 1)[POSE])
     for kind, part in enumerate((TRANSLATION, ROTATION)):
         encoder.sample(truth.position[part], encoders[kind], reading.position[part], reading.velocity[part])
-    observe(truth, reading, jacobian, servo.followed, body, cell, compensation, noise, False)
+    settled = np.bool_(False)  # for a literal `observe` would be compiled once more
+    observe(truth, reading, jacobian, servo.followed, body, cell, compensation, noise, settled)

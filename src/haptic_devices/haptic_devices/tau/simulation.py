@@ -295,4 +295,5 @@ def pass_period(
         own = target[GRIP] * hand.inertia[k] * (state[7 + k] - before[k])
         truth.tool_wrench[k] = (muscles[k] - own) / period
     assign(truth.operator_target, planned_row(hand, start + 1)[POSE])
-    return observe(mechanism, state, truth, reading, measured, encoders, False)
+    settled = np.bool_(False)  # for a literal `observe` would be compiled once more
+    return observe(mechanism, state, truth, reading, measured, encoders, settled)
