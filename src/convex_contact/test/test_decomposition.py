@@ -96,7 +96,7 @@ def test_a_search_is_made_once(channel: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_larger_concavity_gives_fewer_parts(channel: Path) -> None:
-    rough = world_of(channel, decompose=True, concavity=1.0)
+    rough = world_of(channel, decompose=True, concavity=np.float64(1.0))
     assert len(rough.bodies[0].geometries) < len(world_of(channel, decompose=True).bodies[0].geometries)
 
 
@@ -104,6 +104,7 @@ def test_a_larger_concavity_gives_fewer_parts(channel: Path) -> None:
     ("options", "message"),
     [
         ({"decompose": True, "concavity": 0.0}, "channel.obj: concavity: expected a number from 0.01 to 1.0, got 0.0"),
+        ({"decompose": True, "concavity": "x"}, "channel.obj: concavity: expected a number from .* to 1.0, got 'x'"),
         ({"density": -1.0}, "channel: density: expected a positive number of kg/m.3, got -1.0"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -87,3 +89,26 @@ def test_every_number_acts(rng: np.random.Generator, change: dict[str, float]) -
     q = 0.1 * rng.standard_normal(7)
     a, b = (DifferentialIK(**c).velocity(q, J, error, -far, far, np.zeros(7), 0.01) for c in ({}, change))
     assert np.abs(a - b).max() > 1e-6
+
+
+@pytest.mark.parametrize(
+    "name, wrong",
+    [
+        ("q", np.zeros(2)),
+        ("jacobian", np.zeros((6, 4))),
+        ("error", np.full(6, np.nan)),
+        ("error", np.zeros(3)),
+        ("lower", np.full(3, 2.0)),
+        ("lower", np.full(3, np.nan)),
+        ("upper", 1.0),
+        ("rest", np.full(3, np.nan)),
+        ("period", 0.0),
+    ],
+)
+def test_wrong_arguments_are_refused(name: str, wrong: Any) -> None:
+    values: dict[str, Any] = {"q": np.zeros(3), "jacobian": np.eye(6, 3), "error": np.full(6, 0.01), "period": 0.01}
+    values |= {"lower": np.full(3, -np.inf), "upper": np.ones(3), "rest": np.zeros(3)}
+    assert np.isfinite(DifferentialIK().velocity(**values)).all()
+    field = "rest" if name == "q" else name  # q gives the number of joints
+    with pytest.raises(ValueError, match=f"^{field}: expected "):
+        DifferentialIK().velocity(**values | {name: wrong})

@@ -65,3 +65,37 @@ def test_a_mesh_reaches_no_other_file(tmp_path: Path) -> None:
     path = tmp_path / "mesh.obj"
     path.write_text(f"mtllib library.mtl\n{TETRAHEDRON}")
     assert len(mesh_files.read_meshes([path])[0].vertices) == 4
+
+
+DAE = """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset>{unit}<up_axis>Z_UP</up_axis></asset>
+<library_geometries><geometry id="g"><mesh>
+<source id="p"><float_array id="a" count="12">0 0 0 100 0 0 0 200 0 0 0 300</float_array><technique_common>
+<accessor source="#a" count="4" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+<param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles>
+</mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s"><node id="n"><instance_geometry url="#g"/></node></visual_scene>
+</library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>
+"""
+
+
+@pytest.mark.parametrize(
+    "unit, size",
+    [("", 300.0), ('<unit name="meter" meter="1"/>', 300.0), ("<unit meter='0.001' name='millimeter'/>", 0.3)],
+)
+def test_a_dae_file_in_a_unit_of_its_own_is_read_in_metres(tmp_path: Path, unit: str, size: float) -> None:
+    path = tmp_path / "wedge.dae"
+    path.write_text(DAE.format(unit=unit))
+    (mesh,) = mesh_files.read_meshes([path])
+    assert mesh.vertices.max() == pytest.approx(size, rel=1e-6)  # Coal keeps single precision
+
+
+@pytest.mark.parametrize("meter", ["0", "-1", "nan", "x"])
+def test_a_dae_file_with_a_wrong_unit_is_refused(tmp_path: Path, meter: str) -> None:
+    path = tmp_path / "wedge.dae"
+    path.write_text(DAE.format(unit=f'<unit meter="{meter}"/>'))
+    with pytest.raises(ValueError, match=r"wedge\.dae: unit: meter: expected "):
+        mesh_files.read_meshes([path])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import zstandard
 
-from convex_contact import Material, Simulator, World
+from convex_contact import Geometry, Material, Pose, Simulator, Sphere, TetrahedralMesh, World
 from convex_contact.view import show
 from convex_contact.view.page import Page
 
@@ -58,12 +58,12 @@ def test_arrows_are_as_long_as_the_forces(simulator: Simulator) -> None:
     simulator.step(500)  # all at rest
     with Page(simulator, port=0, force_length=0.02, verbose=False) as page:
         page.update()
-        arrows = np.array(handles(page)["loads"].points)
+        arrows = np.array(page._canvas._loads["loads"].points)
         total = (arrows[:, 1] - arrows[:, 0]).sum(axis=0) / 0.02
         np.testing.assert_allclose(total, [0.0, 0.0, 1.2 * 9.81], atol=1e-3)  # the weight, on the bodies
         page._loads.value = False
         page.update()
-        assert not handles(page)["loads"].visible and not handles(page)["touching"].visible
+        assert not page._canvas._loads["loads"].visible and not page._canvas._loads["touching"].visible
 
 
 def test_nothing_moves_while_it_is_paused_but_by_single_steps(page: Page) -> None:
@@ -185,6 +185,14 @@ def test_saving_without_a_recording_or_with_a_wrong_suffix_is_refused(
             show(simulator, port=port)
     with pytest.raises(ValueError, match=r"^force_length: "):
         show(simulator, port=0, force_length=-1.0)
+    with pytest.raises(ValueError, match=r"^host: expected a name or an address, got 3$"):
+        show(simulator, host=3, port=0)
+    with pytest.raises(OSError, match=r"host: '127\.0\.0\.x' is no IPv4 address or name"):
+        show(simulator, host="127.0.0.x", port=0)
+    with pytest.raises(ValueError, match=r"^before: expected a function of the simulator, got 3$"):
+        page.run(1.0, before=3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^path: expected a path, got None$"):
+        page.save(None)  # type: ignore[arg-type]
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -195,3 +203,33 @@ def test_saving_without_a_recording_or_with_a_wrong_suffix_is_refused(
 def test_a_notebook_shows_the_page(page: Page) -> None:
     assert repr(page) == f"Page({page.address}: {page.simulator!r})"
     assert f'src="{page.address}"' in page._repr_html_() and page.address.startswith("http://127.0.0.1:")
+
+
+def test_a_closed_page_neither_runs_nor_records(simulator: Simulator) -> None:
+    page = show(simulator, port=0, verbose=False)
+    page.close()
+    with pytest.raises(RuntimeError, match=r"^run: the page is closed$"):
+        page.run(0.1)
+    with pytest.raises(RuntimeError, match=r"^record: the page is closed$"):
+        page.record()
+    assert simulator.time == 0.0
+
+
+def test_bodies_with_names_of_other_objects_are_drawn() -> None:
+    """A body of several shapes, arrows, and a deformable body have names on the page, too."""
+    world = World()
+    sphere = Sphere(0.05)
+    parts = [Geometry(sphere, Pose(np.array([x, 0.0, 0.0])), Material()) for x in (-0.1, 0.1)]
+    world.add_body("pair", mass=1.0, geometries=parts, position=(0.0, 1.0, 0.0))
+    for place, name in enumerate(("pair 0", "loads", "touching", "soft")):
+        world.add_box(name, mass=1.0, size=(0.1, 0.1, 0.1), position=(place, 0.0, 0.0))
+    world.add_half_space("floor", point=(0.0, 0.0, -0.0499))
+    mesh = TetrahedralMesh(np.vstack([np.zeros(3), 0.1 * np.eye(3)]), [[0, 1, 2, 3]])
+    world.add_deformable("soft", mesh, position=(0.0, 2.0, 1.0))
+    with show(Simulator(world, period=2e-3), port=0, verbose=False) as page:
+        page.run(0.01, speed=np.inf)
+        shown = handles(page)
+        for name in ("pair 0", "loads", "touching", "soft"):
+            np.testing.assert_allclose(shown[name].position, page.simulator.state(name).position, atol=1e-6)
+        assert len(shown) == 1 + 4 + 2 + 1  # floor, boxes, both spheres, and the deformable body
+        assert len(page._canvas._loads["loads"].points) > 0

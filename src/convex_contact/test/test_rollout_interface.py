@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from rollout_scenes import SCALES, SOFT, SOFTER, Scene, arm, cube
 
-from convex_contact import World, rollout
+from convex_contact import Simulator, World, rollout
 from convex_contact.differentiation import rollouts
 from convex_contact.differentiation.rollouts import SURFACE, combination_derivative
+
+CART = """<robot name="cart"><link name="base"/><link name="body"><inertial><mass value="1"/>
+<inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="plane" type="planar"><parent link="base"/><child link="body"/><axis xyz="0 0 1"/></joint></robot>"""
 
 
 @pytest.mark.parametrize("name", ["lagged_regularized", "lagged_elastoplastic"])
@@ -119,3 +125,34 @@ def test_refusals() -> None:
         rollout(simulator, 1)
     with pytest.raises(ValueError, match="free body"):
         r.slices("board")
+
+
+def test_motors_of_ball_and_planar_joints_of_trees_are_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "cart.urdf"
+    path.write_text(CART)
+    world = World()
+    world.add_urdf("cart", path)
+    world.actuate_joint("cart", "plane", proportional_gain=10.0)
+    with pytest.raises(ValueError, match=r"^cart: plane: expected no motor of a ball or planar joint of a tree; its"):
+        rollout(Simulator(world, period=1e-3), 1)
+
+
+def test_arguments_of_another_kind_are_refused() -> None:
+    world = World()
+    world.add_sphere("ball", radius=0.05, mass=0.4)
+    simulator = Simulator(world, period=1e-3)
+    r = rollout(simulator, np.int64(2))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^simulator: expected a Simulator, got World"):
+        rollout(world, 1)  # type: ignore[arg-type]
+    for steps in (True, -1, 1.5, "x"):
+        with pytest.raises(ValueError, match=r"^steps: expected a whole number, not negative, got "):
+            rollout(simulator, steps)  # type: ignore[arg-type]
+    for number in ("a", 1.5, True):
+        with pytest.raises(ValueError, match=r"^cotangents: expected numbers of steps, got "):
+            r.pullback({number: np.zeros(12)})  # type: ignore[dict-item]
+    for parameters in (None, {"gravity": [0, 0, 1]}):
+        with pytest.raises(ValueError, match=r"^parameters: expected a list of names or directions, got "):
+            r.jacobian(parameters)  # type: ignore[arg-type]
+    for change in (None, "gravity"):
+        with pytest.raises(ValueError, match=r"^parameters: expected changes by name of the parameter, got "):
+            r.tangent(change)  # type: ignore[arg-type]

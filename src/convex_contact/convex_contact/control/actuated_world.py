@@ -20,26 +20,35 @@ from numpy.typing import ArrayLike
 
 from convex_contact.differentiation.rollouts import rollout
 from convex_contact.model.bodies import FREE, move
+from convex_contact.model.deformable import DeformableTree
+from convex_contact.model.tendons import TendonActuator
 from convex_contact.model.world import World, WorldError
 from convex_contact.problem import checks
 from convex_contact.simulation.simulator import ContactReport, Simulator
+from haptic_files import listed
 from haptic_files.moved_modules import RenamedMember
+
+#: largest error of the length of a quaternion that is left as it is
+_ROUNDING = 1e-9
 
 
 class ActuatedWorld:
     """Steps of a world and their derivatives.
 
     Args:
-        world: without prescribed bodies, whose pose is not part of the state, and without drives.
+        world: without prescribed bodies and actuators with an activation, whose pose or activation is not part of the
+            state, without deformable bodies, and without drives.
         period: dt [s].
-        joints: names of the actuated joints, with one velocity each; default: all of the world's trees.
+        joints: names of the actuated joints, with one velocity each, as "joint" or "tree/joint"; default: all of the
+            world's trees.
         approximation: any but lagged_elastoplastic, whose contacts have state beyond q and v.
         **options: of :class:`Simulator`; solutions are polished unless `polish=False`.
 
     Attributes:
         world: as given.
         simulator: makes the steps.
-        joints: names of the joints, in the order of the inputs.
+        joints: names of the joints, in the order of the inputs; by default "tree/joint" where several trees have the
+            same.
 
     Raises:
         ValueError: the world has no actuated joint, or a part that cannot be differentiated here.
@@ -63,13 +72,20 @@ class ActuatedWorld:
         approximation: str = "lagged",
         **options: Any,
     ) -> None:
+        if not isinstance(world, World):
+            raise ValueError(f"world: expected a World, got {world!r}")
         self.world = world
         for body in world.bodies:
             if body.kind == "prescribed":
                 raise ValueError(f"{body.name}: expected no prescribed body: its place is not part of the state")
         for tree in world.trees:
+            if isinstance(tree.model, DeformableTree):
+                raise ValueError(f"{tree.name}: expected no deformable body; its motion has no derivatives here")
             if tree.drive is not None:
                 raise ValueError(f"{tree.name}: drive: expected none, the forces of its joints are the inputs")
+        for law in world.joint_laws:
+            if isinstance(law, TendonActuator) and law.dynamics != "none":
+                raise ValueError(f"{law.name}: expected an actuator without activation, which is not part of the state")
         self.simulator = Simulator(world, period=period, approximation=approximation, **{"polish": True} | options)
         if self.simulator.approximation == "lagged_elastoplastic":
             raise ValueError(
@@ -78,21 +94,14 @@ class ActuatedWorld:
             )
         a = self.simulator.dynamics.arrays
         self._nq, self._nv = len(a.q), len(a.v)
-        known = {
-            name: int(a.tree_v[t] + joint.idx_v)
-            for t, tree in enumerate(world.trees)
-            for name, joint in list(zip(tree.model.model.names, tree.model.model.joints, strict=True))[1:]
-            if joint.nv == 1
-        }
-        self.joints = list(known) if joints is None else list(joints)
-        for name in self.joints:
-            if name not in known:
-                raise ValueError(
-                    f"joints: there is no joint {name!r} of one velocity, only {', '.join(known) or 'none'}"
-                )
+        columns, default = _single_joints(world, a.tree_v)
+        self.joints = default if joints is None else list(joints)
+        self._columns = np.array([_column(name, columns, default) for name in self.joints], dtype=np.int64)
         if not self.joints:
             raise ValueError("joints: expected at least one, the world has none of one velocity")
-        self._columns = np.array([known[name] for name in self.joints])
+        for number, name in enumerate(self.joints):
+            if self._columns[number] in self._columns[:number]:
+                raise ValueError(f"joints: expected each joint once, got {name!r} twice")
         self._start = np.concatenate([a.q, a.v])
 
     # --- states ------------------------------------------------------------------------------------------------
@@ -119,6 +128,7 @@ class ActuatedWorld:
 
     def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Returns the change [dq; dv] (2 nv,) that leads from x to y."""
+        x, y = self._state("x", x), self._state("y", y)
         out = np.empty(2 * self._nv)
         out[self._nv :] = y[self._nq :] - x[self._nq :]
         for kind, tree, q, v in self._trees():
@@ -131,6 +141,7 @@ class ActuatedWorld:
 
     def difference_jacobian(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Returns the derivative (2 nv, 2 nv) of :meth:`difference` by a change of y."""
+        x, y = self._state("x", x), self._state("y", y)
         out = np.eye(2 * self._nv)
         for kind, tree, q, v in self._trees():
             if kind == FREE:
@@ -143,7 +154,7 @@ class ActuatedWorld:
     def moved(self, x: np.ndarray, change: ArrayLike) -> np.ndarray:
         """Returns the state that a change [dq; dv] (2 nv,) of x leads to."""
         change = checks.array("change", change, (2 * self._nv,))
-        out = x.copy()
+        out = self._state("x", x).copy()
         out[self._nq :] += change[self._nv :]
         for kind, tree, q, v in self._trees():
             if kind == FREE:
@@ -153,12 +164,12 @@ class ActuatedWorld:
         return out
 
     def set_state(self, x: ArrayLike) -> None:
-        """Sets the simulator to a state, at time 0.
+        """Sets the simulator to a state, at time 0; quaternions may have any length.
 
         Raises:
             ValueError: x is not a state of this world.
         """
-        state = checks.array("state", x, (self._nq + self._nv,))
+        state = self._normalized(self._state("state", x))
         d = self.simulator.dynamics
         d.arrays.q[:], d.arrays.v[:] = state[: self._nq], state[self._nq :]
         d.time = 0.0
@@ -222,16 +233,16 @@ class ActuatedWorld:
 
     def linearize(self, states: np.ndarray, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns A (N, 2 nv, 2 nv) and B (N, 2 nv, inputs) of the motion from states[0]."""
-        self.set_state(states[0])
         actuation = np.zeros((len(inputs), self._nv))
-        actuation[:, self._columns] = inputs
+        actuation[:, self._columns] = checks.array("inputs", inputs, (len(inputs), self.inputs))
+        self.set_state(states[0])
         with self._without_drives():
             A, B = rollout(self.simulator, len(inputs), actuation=actuation).step_jacobians()
         return A, B[:, :, self._columns]
 
     def holding(self, x: np.ndarray) -> np.ndarray:
         """Returns the inputs (inputs,) that balance gravity in a state."""
-        out = np.zeros(self._nv)
+        x, out = self._state("x", x), np.zeros(self._nv)
         for kind, tree, q, v in self._trees():
             if kind != FREE:
                 model = self.simulator.dynamics.tree_models[tree]
@@ -249,6 +260,8 @@ class ActuatedWorld:
         Raises:
             ValueError: wrong shape.
         """
+        if np.ndim(inputs) != 2:
+            raise ValueError(f"inputs: expected shape (steps, {self.inputs}), got {np.shape(inputs)}")
         given = checks.array("inputs", inputs, (len(np.asarray(inputs)), self.inputs))
         forces = np.zeros((len(given) + 1, self._nv))
         forces[:-1, self._columns] = given
@@ -260,6 +273,26 @@ class ActuatedWorld:
                 return part[min(int(time / period + 1e-6), len(part) - 1)]
 
             tree.drive = drive
+
+    def _state(self, name: str, x: ArrayLike) -> np.ndarray:
+        """Returns a state (nq + nv,); raises a ValueError with its name if it has another shape."""
+        return checks.array(name, x, (self._nq + self._nv,), copy=False)
+
+    def _normalized(self, x: np.ndarray) -> np.ndarray:
+        """Returns a state with quaternions, and pairs (cos, sin) of continuous joints, of length 1."""
+        for kind, tree, at, _ in self._trees():
+            q = x[at]
+            if kind == FREE:
+                length = checks.quaternion_length("state", q[3:])
+                if abs(length - 1.0) > _ROUNDING:
+                    x = x.copy()
+                    x[at][3:] /= length
+            elif not pin.isNormalized(self.world.trees[tree].model.model, q, _ROUNDING):
+                x = x.copy()
+                x[at] = pin.normalize(self.world.trees[tree].model.model, q)
+                if not np.isfinite(x[at]).all():
+                    raise ValueError("state: expected quaternions and pairs (cos, sin) that are not zero, got one")
+        return x
 
     def _trees(self) -> Any:
         a = self.simulator.dynamics.arrays
@@ -296,3 +329,32 @@ class DifferencedWorld(ActuatedWorld):
 def _rotation(q: np.ndarray) -> np.ndarray:
     """Returns the rotation matrix of a free body's coordinates (7,)."""
     return np.asarray(pin.Quaternion(q[3:]).matrix())
+
+
+def _single_joints(world: World, tree_v: np.ndarray) -> tuple[dict[str, list[int]], list[str]]:
+    """Returns the columns in v of the joints with one velocity, by "joint" and "tree/joint", and a unique name of each.
+
+    Args:
+        world: the world.
+        tree_v: first velocity of each tree.
+    """
+    columns, short, whole = dict[str, list[int]](), list[str](), list[str]()
+    for t, tree in enumerate(world.trees):
+        model = tree.model.model
+        for name, joint in list(zip(model.names, model.joints, strict=True))[1:]:
+            if joint.nv == 1:
+                short.append(name)
+                whole.append(f"{tree.name}/{name}")
+                for each in (name, whole[-1]):
+                    columns.setdefault(each, []).append(int(tree_v[t] + joint.idx_v))
+    unique = [one if len(columns[one]) == 1 else full for one, full in zip(short, whole, strict=True)]
+    return columns, unique
+
+
+def _column(name: str, columns: dict[str, list[int]], known: list[str]) -> int:
+    """Returns the column of a joint; raises a ValueError if no joint, or several, have this name."""
+    found = columns.get(name, []) if isinstance(name, str) else []
+    if len(found) == 1:
+        return found[0]
+    wrong = f"{name!r} is a joint of {len(found)} trees" if found else f"there is no joint {name!r} of one velocity"
+    raise ValueError(f"joints: {wrong}, only {listed(known, str(name)) or 'none'}")

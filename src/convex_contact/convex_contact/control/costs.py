@@ -112,21 +112,29 @@ class QuadraticCost:
     ) -> None:
         n, m = system.tangent, system.inputs
         self.system = system
-        self.reference = np.array(reference, dtype=float)
+        self.reference = checks.float_array("reference", reference, (system.tangent,)).copy()
         if self.reference.ndim != 1 or not np.isfinite(self.reference).all():
             raise ValueError(f"reference: expected a state of finite numbers, got {reference!r}")
+        try:
+            system.difference(self.reference, self.reference)
+        except ValueError as error:
+            raise ValueError(f"reference: expected a state of the system, got another ({error})") from None
         self.Q, self.Q_final = weights("state", state, n), weights("final", final, n)
         self.R = weights("input", input, m)
         if not np.linalg.eigvalsh(self.R)[0] > 0.0:
             raise ValueError("input: expected positive weights: each input must cost something")
-        given = np.zeros(m) if input_reference is None else np.asarray(input_reference, dtype=float)
+        given = np.zeros(m) if input_reference is None else checks.float_array("input_reference", input_reference, (m,))
         if given.ndim == 2:
             self.input_reference = checks.array("input_reference", given, (len(given), m))
         else:
             self.input_reference = checks.array("input_reference", given, (m,))
 
     def _input_error(self, k: int, u: np.ndarray) -> np.ndarray:
-        return u - (self.input_reference if self.input_reference.ndim == 1 else self.input_reference[k])
+        if self.input_reference.ndim == 1:
+            return u - self.input_reference
+        if k >= len(self.input_reference):
+            raise ValueError(f"input_reference: expected a row for each step, got {len(self.input_reference)} rows")
+        return np.asarray(u - self.input_reference[k])
 
     def running(self, k: int, x: np.ndarray, u: np.ndarray) -> float:
         """Returns the running cost l_k."""

@@ -53,11 +53,18 @@ class DifferentialIK:
             lower: lower limits of q (n,).
             upper: upper limits of q (n,).
             rest: rest posture (n,).
-            period: duration of the motion at dq [s]; q + period dq is within the limits.
+            period: duration of the motion at dq [s]; q + period dq is within the limits if q is.
+
+        Raises:
+            ValueError: a shape is wrong, a number is not finite, or the limits contradict each other.
         """
+        n = np.size(q)
+        q, rest = checks.array("q", q, (n,)), checks.array("rest", rest, (n,))
+        jacobian, error = checks.array("jacobian", jacobian, (6, n)), checks.array("error", error, (6,))
+        lower, upper = _limits(lower, upper, n)
+        period = checks.number("period", period, above=0.0)
         weight = np.array([1.0] * 3 + [self.rotation_weight] * 3)
         J, e = weight[:, None] * jacobian, weight * error / self.horizon
-        n = len(q)
         H = J.T @ J + (self.damping**2 + self.posture**2) * np.eye(n)
         g = J.T @ e + self.posture**2 * (rest - q) / self.horizon
         low = np.maximum(-self.largest_velocity, np.minimum((lower - q) / period, 0.0))
@@ -72,6 +79,17 @@ class DifferentialIK:
             worst = int(np.argmax(excess))
             dq[worst], free[worst] = min(max(dq[worst], low[worst]), high[worst]), False
         return dq
+
+
+def _limits(lower: np.ndarray, upper: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the limits of positions (n,), which may be infinite; raises a ValueError if no position is within."""
+    low, high = (checks.float_array(name, value, (n,)) for name, value in (("lower", lower), ("upper", upper)))
+    for name, value in (("lower", low), ("upper", high)):
+        if value.shape != (n,) or np.isnan(value).any():
+            raise ValueError(f"{name}: expected numbers of shape ({n},), got {value}")
+    if (low > high).any():
+        raise ValueError(f"lower: expected no more than upper, {high}, got {low}")
+    return low, high
 
 
 def pose_error(frame: pin.SE3, target: pin.SE3) -> np.ndarray:

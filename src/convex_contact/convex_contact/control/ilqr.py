@@ -182,7 +182,7 @@ def optimize(
         0.0
     """
     first, u, low, high = _checked(system, start, inputs, lower, upper)
-    if not isinstance(max_iterations, int) or max_iterations < 1:
+    if type(max_iterations) is bool or not isinstance(max_iterations, int | np.integer) or max_iterations < 1:
         raise ValueError(f"max_iterations: expected a whole number from 1 on, got {max_iterations!r}")
     tolerance = checks.number("tolerance", tolerance, minimum=0.0)
     gradient_tolerance = checks.number("gradient_tolerance", gradient_tolerance, minimum=0.0)
@@ -234,9 +234,15 @@ def _checked(
     low, high = _limit("lower", lower, m, -np.inf), _limit("upper", upper, m, np.inf)
     if (low > high).any():
         raise ValueError(f"lower: expected no more than upper, {high}, got {low}")
-    first = np.array(start, dtype=float)
+    if (low == np.inf).any() or (high == -np.inf).any():
+        raise ValueError(f"lower, upper: expected limits that finite inputs can keep, got {low} and {high}")
+    first = checks.float_array("start", start, "(m,)").copy()
     if first.ndim != 1 or not np.isfinite(first).all():
         raise ValueError(f"start: expected a state of finite numbers, got {start!r}")
+    try:
+        system.difference(first, first)
+    except ValueError as error:
+        raise ValueError(f"start: expected a state of the system, got another ({error})") from None
     return first, np.clip(u, low, high), low, high
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 import scipy
+from numpy.typing import ArrayLike
 
 from convex_contact.differentiation.rollouts import SURFACE, Rollout, rollout
 from convex_contact.model.world import World
@@ -35,7 +36,8 @@ class Trial:
         position: position of its centre of mass at the start and after each step [m], shape (steps + 1, 3); NaN where
             none was recorded.
         period: period of the steps [s].
-        orientation: quaternions (x, y, z, w) at the same times, shape (steps + 1, 4); None: not recorded.
+        orientation: quaternions (x, y, z, w) of any length at the same times, shape (steps + 1, 4); NaN where none was
+            recorded; None: not recorded.
         options: options of the :class:`Simulator`.
         actuation: actuation of `rollout`.
     """
@@ -92,17 +94,23 @@ def identify(
     Raises:
         ValueError: a name is unknown, a guess is not positive, or a shape is wrong.
     """
+    if isinstance(trials, Trial) or not all(isinstance(trial, Trial) for trial in trials):
+        raise ValueError(f"trials: expected a list of Trial, got {trials!r}")
     if not trials:
         raise ValueError("trials: expected at least one")
-    if not start:
-        raise ValueError("start: expected at least one parameter")
+    if not isinstance(start, Mapping) or not start:
+        raise ValueError(f"start: expected at least one parameter with its first guess, got {start!r}")
     names = list(start)
     guess = np.log([checks.number(name, start[name], above=0.0) for name in names])
     scales = checks.number("length", length, above=0.0), checks.number("angle", angle, above=0.0)
     width = np.log(checks.number("range", range, above=1.0))
+    named: dict[tuple[str, frozenset[str]], str] = {}
     for name in names:
-        _parse_name(name)
-    if not isinstance(max_evaluations, int) or max_evaluations < 1:
+        kind, one, two = _parse_name(name)
+        other = named.setdefault((kind, frozenset((one, two))), name)
+        if other != name:
+            raise ValueError(f"start: expected each parameter once, got {other!r} and {name!r}")
+    if type(max_evaluations) is bool or not isinstance(max_evaluations, int | np.integer) or max_evaluations < 1:
         raise ValueError(f"max_evaluations: expected a whole number from 1 on, got {max_evaluations!r}")
     kept: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -152,32 +160,45 @@ def _simulate(trial: Trial, values: Mapping[str, float]) -> Rollout:
         pairs.setdefault((min(one, two), max(one, two)), {})[kind] = value
     for (one, two), changed in pairs.items():
         old = world.pair_laws.get((one, two))
-        known = {} if old is None else {kind: getattr(old, kind) for kind in SURFACE}
+        known = {} if old is None else vars(old)
         world.set_pair(one, two, **known | changed)
     simulator = Simulator(world, period=trial.period, **{"polish": True} | dict(trial.options))
     return rollout(simulator, len(trial.position) - 1, actuation=trial.actuation)
 
 
+def _recorded(name: str, value: ArrayLike, steps: int, width: int) -> np.ndarray:
+    """Returns recorded numbers (steps + 1, width), NaN where none were recorded.
+
+    Raises:
+        ValueError: the shape is another, or there is nothing.
+    """
+    array = checks.float_array(name, value, (steps + 1, width))
+    if array.shape != (steps + 1, width) or steps < 1:
+        raise ValueError(f"{name}: expected shape (steps + 1, {width}) with a step or more, got {array.shape}")
+    return array
+
+
 def _errors(trial: Trial, values: Mapping[str, float], scales: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
     """Computes the weighted errors (m,) of a trial, and their derivatives (m, n) by the values."""
-    steps = len(trial.position) - 1
-    if np.shape(trial.position) != (steps + 1, 3) or steps < 1:
-        raise ValueError(f"position: expected shape (steps + 1, 3), got {np.shape(trial.position)}")
+    steps = (len(trial.position) if np.ndim(trial.position) else 0) - 1
+    position = _recorded("position", trial.position, steps, 3)
+    if trial.orientation is not None:
+        orientation = _recorded("orientation", trial.orientation, steps, 4)
     motion = _simulate(trial, values)
     q, v = motion.slices(trial.body)
     J = motion.jacobian(list(values))[:, : motion.nv][:, v]
     path = motion.q[:, q]
-    errors, slopes = (path[:, :3] - trial.position) / scales[0], J[:, :3] / scales[0]
+    errors, slopes = (path[:, :3] - position) / scales[0], J[:, :3] / scales[0]
     if trial.orientation is not None:
-        if np.shape(trial.orientation) != (steps + 1, 4):
-            raise ValueError(f"orientation: expected shape {(steps + 1, 4)}, got {np.shape(trial.orientation)}")
-        rotations = [
-            pin.Quaternion(a).matrix() @ pin.Quaternion(b).matrix().T
-            for a, b in zip(path[:, 3:], np.asarray(trial.orientation, dtype=float), strict=True)
-        ]
-        # log(exp(d) R) = log R + J_l^-1 d, and J_l(r) = J_r(r)^T
-        angles = np.array([pin.log3(rotation) for rotation in rotations])
-        by = np.array([pin.Jlog3(rotation).T for rotation in rotations])
+        angles, by = np.full((steps + 1, 3), np.nan), np.zeros((steps + 1, 3, 3))
+        for k in np.flatnonzero(np.isfinite(orientation).all(axis=1)):
+            checks.quaternion_length("orientation", orientation[k])
+            given = pin.Quaternion(orientation[k]).normalized().matrix()
+            rotation = pin.Quaternion(path[k, 3:]).matrix() @ given.T
+            # log(exp(d) R) = log R + J_l^-1 d, and J_l(r) = J_r(r)^T
+            angles[k], by[k] = pin.log3(rotation), pin.Jlog3(rotation).T
         errors, slopes = np.hstack([errors, angles / scales[1]]), np.hstack([slopes, by @ J[:, 3:] / scales[1]])
     known = np.isfinite(errors)
+    if not known.any():
+        raise ValueError(f"position: expected a recorded pose of {trial.body}, got only NaN")
     return errors[known], slopes[known]

@@ -178,6 +178,8 @@ class RolloutParameters:
         d = Changes.zeros(self, n)
         chains: dict[tuple[str, tuple[int, ...]], np.ndarray] = {}
         for column, direction in enumerate(directions):
+            if not isinstance(direction, Mapping):
+                raise ValueError(f"parameters: expected changes by name of the parameter, got {direction!r}")
             for name, value in direction.items():
                 kind, bodies = self._parse_name(name)
                 array = checks.array(name, value, self.shape(name))

@@ -14,15 +14,51 @@ from convex_contact.differentiation.joint_derivatives import add_joint_rows, nee
 from convex_contact.differentiation.records import StepMotion, StepSetting, new_derivatives
 from convex_contact.differentiation.tape import ContactTape, StepTape, TreeTape, assemble, solver_of
 from convex_contact.model.bodies import ARTICULATED
+from convex_contact.model.deformable import DeformableTree
+from convex_contact.model.motors import Motor
 from convex_contact.model.tree_kernels import write_jacobians
 from convex_contact.problem import contact_kernels
 from convex_contact.problem.contact_kernels import ContactLaw, Regularisation
+from convex_contact.simulation.body_joint_rows import COMPILED
 from convex_contact.simulation.coupling import Coupling
 from convex_contact.simulation.simulator import Simulator
 from convex_contact.solver.workspace import inputs, outputs
 
 if TYPE_CHECKING:
     from convex_contact.differentiation.rollouts import Rollout
+
+
+def check_differentiable(simulator: Simulator) -> None:
+    """Refuses a simulator with steps that have no derivatives.
+
+    Raises:
+        ValueError: see :func:`~convex_contact.differentiation.rollouts.rollout`.
+    """
+    for tree in simulator.world.trees:
+        if isinstance(tree.model, DeformableTree):
+            raise ValueError(f"{tree.name}: expected no deformable body; its motion has no derivatives here")
+    if simulator.control is not None:
+        raise ValueError("simulator: expected one with a period, got one with an accuracy")
+    started = zip(simulator.world.controllers, simulator._controllers, strict=True)
+    by_python = [each for each, rows in started if not isinstance(rows, COMPILED)] + list(simulator.constraints)
+    for one in by_python:
+        if isinstance(one, Motor):
+            raise ValueError(
+                f"{simulator.world.trees[one.law.tree].name}: {one.law.joint}: expected no motor of a ball or planar "
+                "joint of a tree; its rows have no derivatives here"
+            )
+        raise ValueError(
+            "constraints: expected joints and their laws, limits, motors, gears and welds alone, got "
+            f"{type(one).__name__}; its rows have no derivatives here"
+        )
+    if simulator.dynamics.has_compliant_bodies:
+        raise ValueError("simulator: expected no compliant bodies; contact surfaces have no derivatives here")
+    d = simulator.dynamics
+    if d.has_grooves or d.has_static_friction or d.has_torsional_friction:
+        raise ValueError(
+            "world: expected one coefficient of friction, got one that has a direction, falls with the slip speed, or "
+            "resists spin; such friction has no derivatives here"
+        )
 
 
 class Recorder:

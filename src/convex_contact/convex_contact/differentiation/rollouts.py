@@ -19,7 +19,7 @@ finite differences of a simulator that polishes its solutions. They are one-side
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,14 +27,13 @@ from numpy.typing import ArrayLike
 from convex_contact.differentiation.parameters import SURFACE as SURFACE
 from convex_contact.differentiation.parameters import Direction, Gradients, RolloutParameters
 from convex_contact.differentiation.parameters import combination_derivative as combination_derivative
-from convex_contact.differentiation.recorder import Recorder
+from convex_contact.differentiation.recorder import Recorder, check_differentiable
 from convex_contact.differentiation.tape import DENSE as DENSE
 from convex_contact.differentiation.tape import Changes, ContactTape, StepTape
 from convex_contact.model.arrays import WorldArrays
 from convex_contact.model.bodies import FREE
 from convex_contact.model.world import World
 from convex_contact.problem import checks
-from convex_contact.simulation.body_joint_rows import COMPILED
 from convex_contact.simulation.simulator import Simulator
 
 
@@ -145,7 +144,7 @@ class Rollout(RolloutParameters):
         Raises:
             ValueError: a name is unknown, a shape is wrong, or one text was given in place of a list.
         """
-        if isinstance(parameters, str):
+        if isinstance(parameters, str | Mapping) or not isinstance(parameters, Iterable):
             raise ValueError(f"parameters: expected a list of names or directions, got {parameters!r}")
         directions: list[Direction] = []
         for item in parameters:
@@ -283,6 +282,8 @@ class Rollout(RolloutParameters):
         if isinstance(cotangents, Mapping):
             states = np.zeros((self.steps + 1, 2 * nv))
             for number, value in cotangents.items():
+                if type(number) is bool or not isinstance(number, int | np.integer):
+                    raise ValueError(f"cotangents: expected numbers of steps, got {number!r}")
                 if not -self.steps - 1 <= number <= self.steps:
                     raise ValueError(f"cotangents: expected steps from 0 to {self.steps}, got {number}")
                 states[number] += checks.array("cotangents", value, (2 * nv,))
@@ -360,31 +361,6 @@ class Rollout(RolloutParameters):
                 g.links[t] += np.einsum("ab,abp->p", mass[t, : len(own), : len(own)], tree.mass)
 
 
-def _check(simulator: Simulator) -> None:
-    """Refuses a simulator with steps that have no derivatives.
-
-    Raises:
-        ValueError: see :func:`rollout`.
-    """
-    if simulator.control is not None:
-        raise ValueError("simulator: expected one with a period, got one with an accuracy")
-    started = zip(simulator.world.controllers, simulator._controllers, strict=True)
-    by_python = [each for each, rows in started if not isinstance(rows, COMPILED)] + list(simulator.constraints)
-    if by_python:
-        raise ValueError(
-            "constraints: expected joints and their laws, limits, motors, gears and welds alone, got "
-            f"{type(by_python[0]).__name__}; its rows have no derivatives here"
-        )
-    if simulator.dynamics.has_compliant_bodies:
-        raise ValueError("simulator: expected no compliant bodies; contact surfaces have no derivatives here")
-    d = simulator.dynamics
-    if d.has_grooves or d.has_static_friction or d.has_torsional_friction:
-        raise ValueError(
-            "world: expected one coefficient of friction, got one that has a direction, falls with the slip speed, or "
-            "resists spin; such friction has no derivatives here"
-        )
-
-
 def rollout(
     simulator: Simulator,
     steps: int,
@@ -405,8 +381,8 @@ def rollout(
 
     Raises:
         ValueError: a shape or number is wrong, the simulator has constraints without derivatives (joints between
-            bodies, gears, welds, motors, joint laws, joint limits and couplings have derivatives, others have none), or
-            its world has compliant bodies.
+            bodies, gears, welds, motors, joint laws, joint limits and couplings have derivatives; motors of ball and
+            planar joints of trees, and others, have none), or its world has compliant or deformable bodies.
         ConvergenceError: a step failed.
 
     Examples:
@@ -417,9 +393,11 @@ def rollout(
         >>> motion.tangent({"gravity": [0.0, 0.0, 1.0]})[-1, 8].round(6).item()  # velocity is gravity times 1 s
         1.0
     """
-    if not isinstance(steps, int) or steps < 0:
+    if not isinstance(simulator, Simulator):
+        raise ValueError(f"simulator: expected a Simulator, got {simulator!r}")
+    if type(steps) is bool or not isinstance(steps, int | np.integer) or steps < 0:
         raise ValueError(f"steps: expected a whole number, not negative, got {steps!r}")
-    _check(simulator)
+    check_differentiable(simulator)
     r, d = Rollout(simulator), simulator.dynamics
     a = d.arrays
     forces = None if actuation is None else checks.array("actuation", actuation, (steps, d.nv))

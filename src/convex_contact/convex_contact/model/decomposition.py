@@ -26,6 +26,7 @@ from convex_contact.model.mesh_files import MeshFile
 from convex_contact.model.shapes import Hull
 from convex_contact.problem.errors import ContactError
 from haptic_files import cache_folder
+from haptic_math.quantities import finite_number
 
 #: bounds of the concavity that CoACD takes, and its default [-]
 LEAST, DEFAULT, MOST = 0.01, 0.05, 1.0
@@ -52,8 +53,10 @@ def convex_parts(mesh: MeshFile, scale: Sequence[float] = (1.0, 1.0, 1.0), *, co
     Raises:
         DecompositionError: the concavity is out of bounds, CoACD is missing, or it finds no parts.
     """
-    if not LEAST <= concavity <= MOST:
-        raise DecompositionError(f"concavity: expected a number from {LEAST} to {MOST}, got {concavity}")
+    expected = f"a number from {LEAST} to {MOST}"
+    concavity = finite_number("concavity", concavity, expected=expected, minimum=LEAST, error=DecompositionError)
+    if concavity > MOST:
+        raise DecompositionError(f"concavity: expected {expected}, got {concavity}")
     try:
         coacd = version("coacd")
     except PackageNotFoundError:

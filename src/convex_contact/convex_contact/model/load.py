@@ -106,7 +106,7 @@ def add_mesh(
         concavity: of the parts, in units of half the longest side of the mesh's bounding box.
         density: of the shape [kg/m^3]; ignored if `mass` is among the other arguments.
         material: of the surface.
-        scale: factors along the axes (3,); 0.001 each for a file in millimetres.
+        scale: factors along the axes (3,); 0.001 each for a file in millimetres that has no `unit`.
         **body: arguments of :meth:`~convex_contact.model.world.World.add_body`.
 
     Returns:

@@ -20,6 +20,7 @@ import numpy as np
 from convex_contact.model import mesh_process, native
 from convex_contact.model.shapes import Hull
 from haptic_files import FileError, read_bytes
+from haptic_math.quantities import finite_number
 
 #: suffixes of files that are read
 SUFFIXES = (".dae", ".glb", ".obj", ".off", ".ply", ".stl")
@@ -36,7 +37,7 @@ class MeshFile:
     """The surface of a file.
 
     Attributes:
-        vertices: (n, 3), in the file's units.
+        vertices: (n, 3), in the file's units; those of a DAE file in metres, by its `unit`.
         triangles: numbers of vertices (m, 3); none if they were not asked for.
     """
 
@@ -84,7 +85,7 @@ def _read_new(paths: Sequence[Path], triangles: bool) -> list[MeshFile]:
     if not paths:
         return []
     with tempfile.TemporaryDirectory() as folder:
-        names = []
+        names, units = [], []
         for i, path in enumerate(paths):
             if path.suffix.lower() not in SUFFIXES:
                 raise FileError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}")
@@ -92,6 +93,7 @@ def _read_new(paths: Sequence[Path], triangles: bool) -> list[MeshFile]:
             content = read_bytes(path)
             if names[-1].endswith(".ply"):
                 _check_ply(content, path)
+            units.append(_dae_unit(content, path) if names[-1].endswith(".dae") else 1.0)
             Path(folder, names[-1]).write_bytes(content)
         program = [sys.executable, mesh_process.__file__, folder, "triangles" if triangles else "vertices", *names]
         null = subprocess.DEVNULL
@@ -102,7 +104,19 @@ def _read_new(paths: Sequence[Path], triangles: bool) -> list[MeshFile]:
             expected = f"a mesh that can be read in {TIME_LIMIT:g} s"
         except OSError as error:
             raise FileError(f"{paths[0]}: cannot be read: {error.strerror} at the start of Python") from None
-        return [_read(Path(folder, f"{i}.npz"), path, expected) for i, path in enumerate(paths)]
+        given = enumerate(zip(paths, units, strict=True))
+        return [_read(Path(folder, f"{i}.npz"), path, unit, expected) for i, (path, unit) in given]
+
+
+def _dae_unit(content: bytes, path: Path) -> float:
+    """Returns the length of the unit of a DAE file [m]; Assimp gives it to a node that Coal leaves out.
+
+    Raises:
+        FileError: the length is no number above 0.
+    """
+    found = re.search(rb"""<unit\s[^>]*?\bmeter\s*=\s*["']([^"']*)["']""", content)
+    text = "1" if found is None else found[1].decode("utf-8", "replace")
+    return finite_number(f"{path}: unit: meter", text, above=0.0, error=FileError)
 
 
 def _check_ply(content: bytes, path: Path) -> None:
@@ -122,10 +136,10 @@ def _check_ply(content: bytes, path: Path) -> None:
         raise FileError(f"{path}: expected {number} elements after its header, got {found} {unit}")
 
 
-def _read(output: Path, path: Path, expected: str) -> MeshFile:
+def _read(output: Path, path: Path, unit: float, expected: str) -> MeshFile:
     try:
         with np.load(output) as arrays:
-            mesh = MeshFile(arrays["vertices"], arrays["triangles"])
+            mesh = MeshFile(unit * arrays["vertices"], arrays["triangles"])
     except (OSError, ValueError, KeyError, EOFError):
         raise FileError(f"{path}: expected {expected}") from None
     for array in (mesh.vertices, mesh.triangles):

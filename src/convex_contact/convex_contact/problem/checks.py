@@ -12,9 +12,18 @@ from numpy.typing import ArrayLike
 
 from haptic_math.quantities import finite_array as array
 from haptic_math.quantities import finite_number as number
-from haptic_math.quantities import first_entry, quaternion_length
+from haptic_math.quantities import first_entry, float_array, quaternion_length
 
-__all__ = ["array", "field_names", "number", "per_contact", "positive", "positive_definite", "quaternion_length"]
+__all__ = [
+    "array",
+    "field_names",
+    "float_array",
+    "number",
+    "per_contact",
+    "positive",
+    "positive_definite",
+    "quaternion_length",
+]
 
 #: largest difference of A and its transpose, relative to the diagonal
 _SYMMETRIC = 1e-9

@@ -114,6 +114,26 @@ def _bone_lines(world: World, tree: KinematicTree) -> list[tuple[str, np.ndarray
     return [(world.bodies[at[joint]].name, starts[parent], at[joint]) for joint, parent in links if parent in starts]
 
 
+def _names(world: World, deformable: Sequence[tuple[int, KinematicTree]]) -> tuple[list[list[str]], list[str]]:
+    """Returns names of the geometries of each body and of the deformable bodies, no two of them alike.
+
+    The only geometry of a body has the body's name, several have numbers, and a deformable body has that of its tree.
+    """
+    taken = {body.name for body in world.bodies}
+
+    def unique(name: str) -> str:
+        while name in taken:
+            name += "'"
+        taken.add(name)
+        return name
+
+    several = [
+        [body.name] if len(body.geometries) == 1 else [unique(f"{body.name} {k}") for k in range(len(body.geometries))]
+        for body in world.bodies
+    ]
+    return several, [unique(tree.name) for _, tree in deformable]
+
+
 def loads(report: ContactReport, period: float) -> tuple[np.ndarray, np.ndarray]:
     """Returns points (n, 3) [m] and forces on the second bodies (n, 3) [N] of the loaded contacts, largest force first.
 
@@ -149,6 +169,7 @@ class SimulationDrawing:
         world = simulator.world
         self._meshes = [(t, tree) for t, tree in enumerate(world.trees) if isinstance(tree.model, DeformableTree)]
         self._hidden = {i for _, tree in self._meshes for i in tree.bodies}  # drawn as a mesh
+        self._names, self._mesh_names = _names(world, self._meshes)
         self._bone_lines = [bone for tree in world.trees for bone in _bone_lines(world, tree)]
         own = [g.mesh for _, g in world.numbered_geometries() if g.mesh is not None and g.mesh is g.hydroelastic]
         self._surfaces = {
@@ -187,7 +208,7 @@ class SimulationDrawing:
                 local = geometry.placement
                 position = table.position[number] + rotation.matrix() @ local.position
                 lx, ly, lz, lw = local.orientation
-                name = body.name if len(body.geometries) == 1 else f"{body.name} {place}"
+                name = self._names[number][place]
                 orientation = (rotation * pin.Quaternion(lw, lx, ly, lz)).coeffs()
                 if id(geometry.mesh) in self._surfaces:
                     vertices, triangles = self._surfaces[id(geometry.mesh)]
@@ -232,9 +253,9 @@ class SimulationDrawing:
             canvas.line(name, [s * start, s * place[body]], s * _BONE_WIDTH, BONE)
 
     def _deformables(self, canvas: Canvas) -> None:
-        for t, tree in self._meshes:
+        for (t, tree), name in zip(self._meshes, self._mesh_names, strict=True):
             vertices = self._simulator.deformed(t)
-            canvas.mesh(tree.name, *_HERE, vertices / self._scale, tree.model.drawn, FREE)
+            canvas.mesh(name, *_HERE, vertices / self._scale, tree.model.drawn, FREE)
 
     def _shape(
         self, canvas: Canvas, name: str, shape: Shape, position: np.ndarray, orientation: np.ndarray, color: Color

@@ -26,6 +26,7 @@ import numpy as np
 import trimesh
 import viser
 
+from convex_contact.model.names import path_of
 from convex_contact.model.shapes import HalfSpace, Hull, Shape
 from convex_contact.problem import checks
 from convex_contact.simulation.simulator import Simulator
@@ -58,6 +59,7 @@ class _PageCanvas:
     def __init__(self, scene: viser.SceneApi) -> None:
         self._scene, self._handles = scene, dict[str, Any]()
         self._opacities = dict[str, float | None]()
+        self._loads = dict[str, Any]()  # points and arrows; bodies may have any name
 
     def set_translucent(self, translucent: bool) -> None:
         """Makes all bodies translucent, or gives them their own opacity."""
@@ -125,19 +127,19 @@ class _PageCanvas:
     def loads(self, points: np.ndarray, arrows: np.ndarray, width: float, colors: tuple[Color, Color]) -> None:
         at = np.asarray(points, dtype=np.float32)
         pieces = np.stack([at, at + np.asarray(arrows, dtype=np.float32)], axis=1)
-        if "loads" not in self._handles:
+        if not self._loads:
             shaft, head, length = (width * part for part in _ARROW)
-            self._handles["touching"] = self._scene.add_point_cloud(
+            self._loads["touching"] = self._scene.add_point_cloud(
                 "/touching", np.zeros((0, 3)), _look(colors[0])["color"],
                 point_size=3.0 * width, point_shape="circle", precision="float32",
             )  # fmt: skip
-            self._handles["loads"] = self._scene.add_arrows(
+            self._loads["loads"] = self._scene.add_arrows(
                 "/loads", np.zeros((0, 2, 3)), _look(colors[1])["color"],
                 shaft_radius=shaft, head_radius=head, head_length=length,
             )  # fmt: skip
-        if len(at) or self._handles["loads"].visible:
+        if len(at) or self._loads["loads"].visible:
             for name, values in (("touching", at), ("loads", pieces)):
-                handle = self._handles[name]
+                handle = self._loads[name]
                 handle.visible = bool(len(at))
                 if len(at):
                     handle.points = values
@@ -190,7 +192,7 @@ class Page:
 
     Raises:
         OSError: the port is taken.
-        ValueError: an argument is out of its bounds.
+        ValueError: an argument is wrong or out of its bounds.
     """
 
     def __init__(
@@ -204,6 +206,8 @@ class Page:
     ) -> None:
         if not isinstance(simulator, Simulator):
             raise ValueError(f"simulator: expected a Simulator, got {simulator!r}")
+        if not isinstance(host, str):
+            raise ValueError(f"host: expected a name or an address, got {host!r}")
         if type(port) is not int or not 0 <= port < 2**16:
             raise ValueError(f"port: expected a whole number from 0 to {2**16 - 1}, got {port!r}")
         self.simulator = simulator
@@ -214,6 +218,8 @@ class Page:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))
+            except socket.gaierror as error:
+                raise OSError(error.errno, f"host: {host!r} is no IPv4 address or name ({error.strerror})") from None
             except OSError as error:
                 text = f"port: {port} of {host} cannot be opened ({error.strerror}); 0 chooses a free one"
                 raise OSError(error.errno, text) from None
@@ -320,11 +326,15 @@ class Page:
 
         Raises:
             ConvergenceError: a step failed; the state before it is shown.
-            ValueError: the duration is negative, or the speed not positive.
+            RuntimeError: the page was closed before.
+            ValueError: the duration is negative, the speed not positive, or `before` no function.
         """
         duration = math.inf if duration is None else checks.number("duration", duration, minimum=0.0)
         if speed is not None and not (isinstance(speed, Real) and speed > 0.0):
             raise ValueError(f"speed: expected a positive number, got {speed!r}")
+        if before is not None and not callable(before):
+            raise ValueError(f"before: expected a function of the simulator, got {before!r}")
+        self._check_open("run")
         left, began = duration, (time.monotonic(), self.simulator.time)
         clock = time.monotonic()
         self._set_running(True)
@@ -366,7 +376,12 @@ class Page:
     # --- recordings ------------------------------------------------------------------------------------------
 
     def record(self) -> None:
-        """Begins a recording from the present state on; discards a recording that was not saved."""
+        """Begins a recording from the present state on; discards a recording that was not saved.
+
+        Raises:
+            RuntimeError: the page was closed before.
+        """
+        self._check_open("record")
         self.update()
         self._recorder, self._recorded = self.server.get_scene_serializer(), self.simulator.time
 
@@ -380,9 +395,9 @@ class Page:
         Raises:
             OSError: the file cannot be opened or written.
             RuntimeError: nothing was recorded.
-            ValueError: another suffix.
+            ValueError: no path, or another suffix.
         """
-        file = Path(path)
+        file = path_of("path", path)
         if file.suffix not in (".html", ".viser"):
             raise ValueError(f"path: expected a name that ends in .html or .viser, got {file.name!r}")
         if self._recorder is None:
@@ -390,6 +405,10 @@ class Page:
         with file.open("wb") as opened:  # before viser ends the recording
             recorder, self._recorder = self._recorder, None
             opened.write(recorder.as_html().encode() if file.suffix == ".html" else recorder.serialize())
+
+    def _check_open(self, method: str) -> None:
+        if self._closed:
+            raise RuntimeError(f"{method}: the page is closed")
 
     def close(self) -> None:
         """Closes the page, and ends a run that another thread has started."""
