@@ -55,6 +55,17 @@ def test_a_ball_slides_until_it_rolls_at_five_sevenths() -> None:
     assert speed - mu * g * t == pytest.approx(closed_forms.rolling_speed(speed)) == pytest.approx(radius * spin)
 
 
+@pytest.mark.parametrize("height", [1e-3, 0.025, 0.06])
+def test_a_ball_that_falls_first_rolls_as_long_after_its_release(height: float) -> None:
+    """An impact without rebound, with friction mu times its impulse, and then sliding under the weight."""
+    speed, mu, g = 2.0, 0.5, 9.81
+    fall = np.sqrt(2.0 * height / g)
+    slip = speed - 3.5 * mu * g * fall  # by the impact: mu J/m off the speed, mu J R/I on the spin, J = m g fall
+    slides = slip / (3.5 * mu * g)
+    assert slip > 0.0
+    assert fall + slides == pytest.approx(closed_forms.sliding_time(speed, mu, g))
+
+
 def test_decelerations_by_friction() -> None:
     mu, g, radius, mass = 0.3, 9.81, 0.04, 0.2
     assert closed_forms.sliding_deceleration(mu, g) == pytest.approx(mu * g)

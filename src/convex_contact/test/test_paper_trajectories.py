@@ -123,7 +123,7 @@ def _position_errors(approximation: str, periods: tuple[float, ...]) -> list[flo
 
 @pytest.mark.slow
 def test_convergence_on_the_belt() -> None:
-    """Fig. 5: first order; the errors of Lagged are those of the reference's README, given with two digits."""
+    """Fig. 4: first order; the errors of Lagged are those of the reference's README, given with two digits."""
     errors = _position_errors("lagged", (2e-3, 1e-2, 5e-2))
     np.testing.assert_allclose(errors, [8.0e-4, 4.3e-3, 2.2e-2], rtol=0.1)  # their reference is a smaller step
     for approximation in ("lagged", "sap", "similar"):
@@ -136,7 +136,7 @@ def test_convergence_on_the_belt() -> None:
     [("sap", 0.997, 0.854e-3, 1.157), ("lagged", 0.0, 0.0, 1.0), ("similar", 0.998, 0.783e-3, 1.164)],
 )
 def test_gliding_gap_and_force_on_the_belt(approximation: str, gap: float, largest: float, spike: float) -> None:
-    """Figs. 3, 4 at 10 ms: the box glides at mu (dt + tau_d) |v_t| or mu dt |v_t|, and is pushed when it sticks."""
+    """Fig. 3 at 10 ms: the box glides at mu (dt + tau_d) |v_t| or mu dt |v_t|, and is pushed when it sticks."""
     period, friction = 1e-2, 0.7
     sim = Simulator(conveyor_belt(), period=period, approximation=approximation, linear_rotation=True, polish=True)
     wait = period + (1e-3 if approximation == "sap" else 0.0)
@@ -159,7 +159,7 @@ def test_gliding_gap_and_force_on_the_belt(approximation: str, gap: float, large
     ("approximation", "touch", "rolls"), [("sap", 0.066, 0.118), ("lagged", 0.072, 0.120), ("similar", 0.068, 0.118)]
 )
 def test_first_touch_and_rolling_of_the_ball(approximation: str, touch: float, rolls: float) -> None:
-    """Figs. 7, 8 at 2 ms; without the impact rolling would begin after 2 U0/(7 mu g) = 0.1165 s of sliding."""
+    """Fig. 6 at 2 ms; rolling begins 2 U0/(7 mu g) = 0.1165 s after the release, see `closed_forms.sliding_time`."""
     sim = Simulator(falling_sphere(), period=2e-3, approximation=approximation, linear_rotation=True)
     first = rolling = 0.0
     for _ in range(150):
@@ -188,7 +188,7 @@ def test_first_touch_and_rolling_of_the_ball(approximation: str, touch: float, r
     ],
 )
 def test_impact_of_the_rod(approximation: str, dissipation: bool, time: float, force: float) -> None:
-    """Figs. 11, 13: the figures are those at 0.1 us; 1 us leaves up to 1.5 % of time and 3 % of force."""
+    """Figs. 9, 11: the figures are those at 0.1 us; 1 us leaves up to 1.5 % of time and 3 % of force."""
     period = 1e-6
     sim = Simulator(
         sliding_rod(approximation, period, dissipation), period=period, approximation=approximation,

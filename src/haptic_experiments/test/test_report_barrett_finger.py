@@ -128,6 +128,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, numbers: dict[str, Any], run: Finger
         (AFTER, ["afterwards", "residual_torque"], 0.049 * BREAKS, 0.051 * BREAKS),
         (AFTER, ["afterwards", "drift"], -0.99e-3, -1.01e-3),
         (AFTER, ["afterwards", "held_force"], 1e-6, 0.0),
+        (AFTER, ["afterwards", "distal_turned"], 1.01e-3, 0.99e-3),
     ],
 )
 def test_a_claim_fails_just_beyond_its_limit(

@@ -306,6 +306,51 @@ def test_earlier_model_without_drift_and_chatter_is_reported(
     assert verdicts(bags(columns))[claim] is False
 
 
+@pytest.mark.parametrize(
+    ("claim", "name"),
+    [
+        ("creep", "viscous_eps1e-2"),
+        ("creep", "viscous_eps1e-3"),
+        ("dahl", "dahl"),
+        ("dahl", "dahl_S1e6"),
+        ("lugre", "lugre"),
+        ("lugre", "lugre_S1e6"),
+    ],
+)
+def test_each_choice_of_parameters_has_to_show_the_claim(
+    claim: str, name: str, bags: Callable[..., dict[str, Bag]]
+) -> None:
+    assert verdicts(bags(still(name)))[claim] is False
+
+
+def test_quinn_s_thresholds_have_to_differ(bags: Callable[..., dict[str, Bag]]) -> None:
+    chattering = run_under_load()["force"][:, NAMES.index("quinn_eps1e-3")]
+    alike = changed(run_under_load(), "quinn_eps1e-2", velocity=1e-3, force=chattering)
+    assert verdicts(bags(alike))["quinn"] is False
+    assert verdicts(bags(still("quinn_eps1e-3")))["quinn"] is False
+
+
+def test_explicit_friction_has_to_drift_and_to_chatter(bags: Callable[..., dict[str, Bag]]) -> None:
+    assert verdicts(bags(changed(run_under_load(), "coulomb_explicit", velocity=0.0)))["explicit"] is False
+    smooth = changed(run_under_load(), "coulomb_explicit", force=SHORT)
+    assert verdicts(bags(smooth))["explicit"] is False
+
+
+@pytest.mark.parametrize(("claim", "names"), [("dahl", ("dahl", "dahl_S1e6")), ("lugre", ("lugre", "lugre_S1e6"))])
+def test_chatter_is_no_drift(claim: str, names: tuple[str, ...], bags: Callable[..., dict[str, Bag]]) -> None:
+    columns = run_under_load()
+    for name in names:
+        columns = changed(columns, name, velocity=0.0, force=F * (-1.0) ** np.arange(len(SHORT)))
+    assert verdicts(bags(columns))[claim] is False
+
+
+def test_a_drift_that_ends_is_bounded(bags: Callable[..., dict[str, Bag]]) -> None:
+    ending = np.where(np.arange(len(SHORT)) < 3000, 1e-3, 0.0)  # the load lasts 6000 ticks
+    said = verdicts(bags(changed(run_under_load(), "dahl", velocity=ending)))
+    assert said["dahl"] is False
+    assert verdicts(bags(changed(run_under_load(), "lugre", velocity=ending)))["lugre"] is True
+
+
 def test_an_elastoplastic_model_that_drifts_like_lugre_is_refuted(bags: Callable[..., dict[str, Bag]]) -> None:
     lugre = run_under_load()["velocity"][:, NAMES.index("lugre")]
     assert verdicts(bags(changed(run_under_load(), "elastoplastic", velocity=0.1 * lugre)))["elastoplastic"] is False

@@ -95,6 +95,10 @@ def _slides_on(n: Numbers) -> None:
     n["runs"]["lagged"] = replace(n["runs"]["lagged"], last_speed=8.1)
 
 
+def _stays_low(n: Numbers) -> None:
+    n["runs"]["lagged"] = replace(n["runs"]["lagged"], highest=0.1774)
+
+
 @pytest.mark.parametrize(
     ("alter", "words"),
     [
@@ -108,6 +112,7 @@ def _slides_on(n: Numbers) -> None:
         (_second_order, ["first order"]),
         (_sap_is_worse, ["largest error"]),
         (_slides_on, ["jams and is thrown up"]),
+        (_stays_low, ["jams and is thrown up"]),
     ],
 )
 def test_a_claim_fails_with_another_number(numbers: Numbers, alter: Any, words: list[str]) -> None:

@@ -231,6 +231,13 @@ def test_each_wall_of_a_corner_carries_its_part(error: float, holds: bool) -> No
     assert shown(together_claim, replace(run, hand=run.hand + np.array([0.0, error, 0.0]))) is holds
 
 
+def test_a_push_that_no_wall_bears_is_no_corner() -> None:
+    force = np.tile([2.0, 3.0, 4.0], (300, 1))
+    phases = [{"name": "the corner", "kind": "push", "start": 0.05, "end": 0.25}]
+    outside = made(np.full((300, 3), 1e-3), phases, force=force, normals=np.eye(3))
+    assert shown(together_claim, outside) is False
+
+
 def toured(jump: float, scheme: str = "mopc") -> WallRun:
     """Slides through nine subspaces; a joint's effort jumps by so much [N m] at their borders, and drifts elsewhere."""
     n = 2000

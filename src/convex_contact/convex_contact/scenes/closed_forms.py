@@ -28,7 +28,11 @@ def gliding_time(approximation: str, period: float, relaxation_time: float = 0.0
 
 
 def sliding_time(speed: float, friction: float, gravity: float) -> float:
-    """Returns 2 U0/(7 mu g) [s], after which a uniform ball that starts to slide at U0 [m/s] without spin rolls."""
+    """Returns 2 U0/(7 mu g) [s], after which a uniform ball that starts to slide at U0 [m/s] without spin rolls.
+
+    A ball that falls first, and does not rebound, rolls that long after its release: by then the ground has given
+    the impulse m g t of its weight, most of it at the impact, and friction mu times that.
+    """
     return 2.0 * speed / (7.0 * friction * gravity)
 
 

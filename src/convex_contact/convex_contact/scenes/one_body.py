@@ -29,7 +29,7 @@ GRAVITY = 9.81
 
 
 def conveyor_belt() -> World:
-    """Makes a world with a box of 1 kg and 5 cm on an oscillating belt, v = A w sin(w t) (Figs. 3 to 6)."""
+    """Makes a world with a box of 1 kg and 5 cm on an oscillating belt, v = A w sin(w t) (Figs. 2 to 4)."""
     world, side, mass = World((0.0, 0.0, -GRAVITY)), BOX_SIDE, BOX_MASS
 
     def motion(time: float) -> tuple[float, ...]:
@@ -46,7 +46,7 @@ def conveyor_belt() -> World:
 
 
 def falling_sphere(height: float = 0.05) -> World:
-    """Makes a world with a ball of 0.5 kg and 2.5 cm radius that falls, slides and rolls (Figs. 7 to 9).
+    """Makes a world with a ball of 0.5 kg and 2.5 cm radius that falls, slides and rolls (Figs. 5 to 7).
 
     Args:
         height: of its centre at the start [m].
@@ -65,7 +65,7 @@ def falling_sphere(height: float = 0.05) -> World:
 def sliding_rod(
     approximation: str = "lagged", period: float = 1e-5, dissipation: bool = True, raised: bool = True
 ) -> World:
-    """Makes a world with a rod of 0.3 kg and 0.5 m that slides on its tip, sticks and jumps (Figs. 10 to 13).
+    """Makes a world with a rod of 0.3 kg and 0.5 m that slides on its tip, sticks and jumps (Figs. 8 to 13).
 
     The jump is Painleve's paradox.
 

@@ -95,7 +95,8 @@ def analyse(bags: dict[str, Bag]) -> Report:
     def claim(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
         for key, text in _TEXTS.items():
             measured = {name: getattr(numbers[name], key) for name in PAPER if name in numbers}
-            contact.compared(claims, text, measured, EXPECTED[key], judged=standard, absolute=_TOLERANCES[key])
+            judged = standard and measured.keys() == EXPECTED[key].keys()
+            contact.compared(claims, text, measured, EXPECTED[key], judged=judged, absolute=_TOLERANCES[key])
         _claim_convergence(claims, study)
 
     return contact.report_of(runs, measure, claim, lambda: _figure(runs, study.errors), _CAPTION, study)

@@ -27,9 +27,10 @@ from haptic_core.errors import HapticError
 from haptic_core.parameters import parse_entries
 from haptic_experiments.kit.contact import STYLES, ContactRun, curve, report_of, runs_of
 from haptic_experiments.kit.figures import Curve, Panel, panels
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 
 _REPLAYED = 1e-6  #: largest difference of the replay from the recording, by the integration of rotations [m], [rad]
+_RESTING = 5.0  #: largest distance of the centre from the height at which the cube lies on a face [mm]
 
 
 @dataclass(frozen=True)
@@ -130,11 +131,13 @@ def _claim_rest(claims: Claims, run: ContactRun, toss: Toss) -> None:
     heights = [1e3 * float(run.position[last, body, 2]) for body in bodies]
     axes = [np.abs(Rotation.from_quat(run.orientation[last, body]).as_matrix()[2]).max() for body in bodies]
     tilts = [float(np.degrees(np.arccos(min(1.0, axis)))) for axis in axes]
+    flat = max(tilts) < 5.0 and max(abs(height - 1e3 * HALF_WIDTH) for height in heights) < _RESTING
     claims.say(
-        "Simulated and recorded cube come to rest on a face.",
-        f"centre {heights[0]:.1f} and {heights[1]:.1f} mm above the board (half width {1e3 * HALF_WIDTH:.1f} mm), a "
-        f"face {tilts[0]:.1f} and {tilts[1]:.1f} deg from the board (below 5 deg)",
-        max(tilts) < 5.0 if run.time[last] > 0.3 else None,
+        "Simulated and recorded cube lie on a face at the end.",
+        f"centre {heights[0]:.1f} and {heights[1]:.1f} mm above the board (half width {1e3 * HALF_WIDTH:.1f} mm, "
+        f"within {_RESTING:g} mm, {AFTER_DATA}), a face {tilts[0]:.1f} and {tilts[1]:.1f} deg from the board "
+        "(below 5 deg)",
+        flat if run.time[last] > 0.3 else None,
     )
 
 

@@ -19,7 +19,7 @@ from haptic_bags.bags import Bag
 from haptic_experiments.kit import contact
 from haptic_experiments.kit.contact import PAPER, ContactRun, compared, curve, curves
 from haptic_experiments.kit.figures import Panel, panels
-from haptic_experiments.kit.results import Claims, Report
+from haptic_experiments.kit.results import AFTER_DATA, Claims, Report
 
 #: time steps of the paper's convergence study, and of its reference [s]; length [s]
 PERIODS, REFERENCE, DURATION = (1e-5, 4e-5, 1.6e-4, 6.4e-4), 1e-6, 0.05
@@ -33,6 +33,8 @@ EXPECTED_STICK = 0.21  #: duration of the stick [ms]
 #: error of the extrapolation to that step, which changes the numbers by 0.03 to 0.2 ms and 1 to 3 %; the approximations
 #: lie 0.3 ms and 12 % apart
 _TIME, _FORCE, _STICK = 0.05, 0.02, 0.01
+#: height of the rod's centre at the start, 0.245 m sin 30 deg + 5 mm, and least rise of one that is thrown up [m]
+_START, _THROWN = 0.1275, 0.05
 
 
 @dataclass(frozen=True)
@@ -168,13 +170,15 @@ def _claim_orders(claims: Claims, errors: Mapping[str, Mapping[str, dict[float, 
 def _claim_bags(claims: Claims, numbers: Mapping[str, RunNumbers]) -> None:
     paper = {name: n for name, n in numbers.items() if name in PAPER}
     words = [
-        f"{name}: {n.peak_force:.0f} N at {n.peak_time:.2f} ms, then {n.last_speed:.1f} m/s"
+        f"{name}: {n.peak_force:.0f} N at {n.peak_time:.2f} ms, then {n.last_speed:.1f} m/s, up to "
+        f"{1e3 * n.highest:.0f} mm"
         for name, n in paper.items()
     ]
     claims.say(
         "The rod jams and is thrown up in the loop as well, whose steps are longer.",
-        "; ".join(words) + f" (below {0.8 * ROD_SPEED:g} m/s)",
-        all(n.last_speed < 0.8 * ROD_SPEED for n in paper.values()),
+        "; ".join(words) + f" (below {0.8 * ROD_SPEED:g} m/s; its centre starts at {1e3 * _START:g} mm and rises by "
+        f"{1e3 * _THROWN:g} mm or more, {AFTER_DATA})",
+        all(n.last_speed < 0.8 * ROD_SPEED and n.highest >= _START + _THROWN for n in paper.values()),
         unless="" if words else "no run of the paper's approximations",
     )
 

@@ -27,16 +27,18 @@ def _claims(claims: Claims, run: WallRun, n: Numbers) -> None:
 
 def together_claim(claims: Claims, run: WallRun) -> None:
     """Adds the claim that each wall that the hand pushes into carries its part of the push."""
-    worst, words = 0.0, []
+    worst, words, borne = 0.0, [], True
     for phase, part in run.parts("push"):
         late = slice(part.stop - (part.stop - part.start) // 4, part.stop - 2)
         hand, wall = -run.hand[late].mean(axis=0) @ run.normals.T, run.force[late].mean(axis=0)
         touched = run.in_contact[late].mean(axis=0) > 0.5
         worst = max(worst, float(np.abs(np.where(touched, wall - hand, 0.0)).max()))
-        words.append(f"{phase['name']}: " + " + ".join(f"{force:.1f}" for force in wall[touched]) + " N")
+        parts = " + ".join(f"{force:.1f}" for force in wall[touched])
+        words.append(f"{phase['name']}: {parts} N" if parts else f"{phase['name']}: no wall")
+        borne &= bool(touched.any())
     claims.below(
         f"Each wall carries its own part of the push, one, two or three at once ({run.name}).",
-        worst,
+        worst if borne else np.inf,
         OFF,
         "N",
         about=f"{'; '.join(words)}; off the hand's by at most",

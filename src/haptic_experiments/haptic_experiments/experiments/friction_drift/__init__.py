@@ -25,7 +25,7 @@ from haptic_friction.reference.drift import FLIP_RATIO, ROUGHNESS_RATIO
 #: 1e-16 m), far below the elastic yield under the load (3e-5 m)
 _DRIFT = 1e-9
 _ROUNDING = 1e-15  #: length [m] below which nothing but rounding is meant
-_CREEP = 1e-9  #: speed [m/s] that is left of a stop from which on the mass counts as moving
+_CREEP = 1e-9  #: speed [m/s], left of a stop or at the end of the load, from which on the mass counts as moving
 
 #: title of the times in the report's parameters
 _COST = "time per step of the compiled loop, on the machine of this report"
@@ -96,13 +96,13 @@ def _claims(drift: Evidence, stop: Evidence) -> Claims:
     text = "What Karnopp's model (3) does depends on the threshold ε (II-A)."
     stop.claim(claims, text, lambda _, found: _threshold(found, drift.of("karnopp")), "karnopp")
     text = "Quinn's model (4) drifts or chatters, depending on its threshold (II-A)."
-    drift.claim(claims, text, _drift_or_chatter, "quinn")
+    drift.claim(claims, text, _depends_on_threshold, "quinn")
     text = "Friction that is viscous below a threshold (5) does not hold a force: it creeps, or chatters (II-A)."
     drift.claim(claims, text, _creep, "regularized_coulomb")
     text = "Coulomb friction (6) taken explicitly chatters and drifts (II-A)."
-    drift.claim(claims, text, _drift_or_chatter, "explicit_coulomb")
-    drift.claim(claims, "Dahl's model drifts without bound (II-B).", _drift_or_chatter, "dahl")
-    drift.claim(claims, "The LuGre model drifts (II-B).", _drift_or_chatter, "lugre")
+    drift.claim(claims, text, _drift_and_chatter, "explicit_coulomb")
+    drift.claim(claims, "Dahl's model drifts without bound (II-B).", _unbounded_drift, "dahl")
+    drift.claim(claims, "The LuGre model drifts (II-B).", _drift, "lugre")
     text = "Later models (here the elastoplastic one) remove the drift of LuGre's (II-B)."
     drift.claim(claims, text, _elastoplastic, "elastoplastic", "lugre")
     text = "A spring without damping (Hayward and Armstrong) is prone to oscillations in static friction (II-B)."
@@ -165,22 +165,51 @@ def _threshold(found: Results, held: Results) -> Verdict:
     return words, max(speeds) - min(speeds) > _CREEP
 
 
-def _drift_or_chatter(run: RunNumbers, found: Results) -> Verdict:
-    """Shows that a model drifts or chatters with at least one of its choices of parameters."""
+def _in_words(found: Results, limits: str) -> str:
+    """Describes drift and chatter of each choice of parameters of a model, with the limits of the verdict."""
     parts = []
     for name, result in found.items():
         rough = result.motion.roughness_over_load
         chatter = f", {rough:.3g} times as rough as the load" if rough is not None else ""
         rate = f"{1e3 * result.motion.drift_rate:.2g} mm/s at the end of the load"
         parts.append(f"{name}: {_left(result)} left, {rate}{chatter}")
-    words = f"{'; '.join(parts)} (limits {_DRIFT:g} m; {ROUGHNESS_RATIO:g} times, {AFTER_DATA})"
-    return words, any(_drifts(result) or result.motion.chatters for result in found.values())
+    return f"{'; '.join(parts)} (limits {limits})"
+
+
+_OF_BOTH = f"{_DRIFT:g} m; {ROUGHNESS_RATIO:g} times, {AFTER_DATA}"
+
+
+def _suffers(result: ModelNumbers) -> bool:
+    return bool(_drifts(result) or result.motion.chatters)
+
+
+def _depends_on_threshold(run: RunNumbers, found: Results) -> Verdict:
+    """Shows that a model drifts or chatters with some of its thresholds, and with some not."""
+    if len(found) < 2:
+        return "only one threshold in this run", None
+    suffering = [_suffers(result) for result in found.values()]
+    return _in_words(found, _OF_BOTH), any(suffering) and not all(suffering)
+
+
+def _drift_and_chatter(run: RunNumbers, found: Results) -> Verdict:
+    shown = all(_drifts(result) and result.motion.chatters for result in found.values())
+    return _in_words(found, _OF_BOTH), shown
+
+
+def _drift(run: RunNumbers, found: Results) -> Verdict:
+    return _in_words(found, f"{_DRIFT:g} m"), all(map(_drifts, found.values()))
+
+
+def _unbounded_drift(run: RunNumbers, found: Results) -> Verdict:
+    """Shows that a model drifts, and still does at the end of the load."""
+    goes_on = all(abs(result.motion.drift_rate) > _CREEP for result in found.values())
+    return _in_words(found, f"{_DRIFT:g} m; {_CREEP:g} m/s"), goes_on and all(map(_drifts, found.values()))
 
 
 def _creep(run: RunNumbers, found: Results) -> Verdict:
-    words, shown = _drift_or_chatter(run, found)
     creeps = [metres(r.velocity_threshold / run.friction_force * run.about.impulse) for r in found.values()]
-    return f"{words}; a creep of ε h/F makes {', '.join(creeps)}", shown
+    words = f"{_in_words(found, _OF_BOTH)}; a creep of ε h/F makes {', '.join(creeps)}"
+    return words, all(map(_suffers, found.values()))
 
 
 def _elastoplastic(run: RunNumbers, found: Results) -> Verdict:
