@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 from haptic_friction.reference.motions import (
     free_drift,
     model_a_motion,
+    model_d_deviation,
     noise_drift,
     ramp_response,
     slide_to_rest,
@@ -119,3 +120,16 @@ def test_the_drift_of_a_free_mass_by_noise() -> None:
     ways = [free_drift(random.normal(0.0, 0.05, (n, 2)), M, T) for _ in range(2000)]
     # RMS of 2000 samples: 2 %; sums against integral: 1/n
     assert np.sqrt(np.mean(np.square(ways))) == pytest.approx(noise_drift(0.05, M, T, n * T), rel=0.06)
+
+
+@pytest.mark.parametrize("stiffness", STIFFNESS)
+def test_steps_of_model_d_satisfy_their_equations(stiffness: float) -> None:
+    file = np.load(Path(__file__).parent / "data/fig14_modelD.npz")
+    u, f, e = (file[f"K{stiffness:.1e}_D_{name}"] for name in ("u", "f", "e"))
+    values = {"mass": 1.0, "stiffness": stiffness, "damping": 2.0 * stiffness**0.5, "friction": 7.0}
+    h, start = np.zeros(len(u)), {"period": 1e-3, "start": 1.0}
+    # rounding of velocities around 1 m/s, times M/T
+    assert model_d_deviation(u, f, e, h, **values, **start) < 1e-12
+    for name, value in values.items():  # each of the equations has a coefficient of its own
+        assert model_d_deviation(u, f, e, h, **values | {name: 1.001 * value}, **start) > 1e-4
+    assert model_d_deviation(u, f, e, h + 0.1, **values, **start) == pytest.approx(0.1, abs=1e-12)

@@ -13,7 +13,7 @@ from haptic_experiments.kit.comparison import Case, ColumnNumbers, ScriptedRun
 from haptic_experiments.kit.results import MERGED, Claims, Report
 from haptic_experiments.kit.signals import dominant_mode, largest, sign_changes
 from haptic_friction.design import CONVERGENCE_LIMIT, INSTABILITY_LIMIT, evaluate_model_c
-from haptic_friction.reference.motions import slide_to_rest
+from haptic_friction.reference.motions import model_d_deviation, slide_to_rest
 
 #: the original, and the model on which the mass of the alternative of Fig. 12(b) slides
 _ORIGINAL, _ALTERNATIVE = "D", "C"
@@ -23,6 +23,8 @@ _END = 0.1  #: fraction of the run, at its end, that decides that
 _SMALL = 1e-12  #: fraction of the start velocity below which an object's velocity is rounding
 _FILLING = 0.1  #: the spring fills within this fraction of the sliding at most
 _GROWTH = 1e-3  #: agreement of an eigenvalue measured over a few steps with the computed one
+#: deviation of a step from its equations that is rounding, as a fraction of M u_0/T
+_ROUNDING = 1e-12
 _CRITICAL = 1e-6  #: relative deviation within which an element counts as critically damped
 
 
@@ -44,6 +46,8 @@ class Stop(Case):
     left: float  #: largest speed in the last tenth of the run over that
     deviation: float  #: largest difference of the velocity from the continuous motion [m/s]
     velocity_step: float  #: T F/M [m/s]
+    step_deviation: float | None  #: largest deviation of a step of model D from (39) to (41) [N]; None: another model
+    start_force: float  #: M u_0/T, the force that stops the mass in one step [N]
     sticking: Sticking | None = field(metadata=MERGED)  #: while it sticks; None if it is not the alternative
 
     @property
@@ -100,13 +104,34 @@ def _stop(run: ScriptedRun, column: int) -> Stop | None:
         left=largest(u[-max(1, round(_END * len(u))) :]) / pull_back,
         deviation=largest(u - exact),
         velocity_step=T * F / M,
+        step_deviation=_step_deviation(run, column),
+        start_force=M * start / T,
         sticking=sticking,
+    )
+
+
+def _step_deviation(run: ScriptedRun, column: int) -> float | None:
+    if run.models[column] != _ORIGINAL:
+        return None
+    element, parameters = run.element(column), run.parameters
+    return model_d_deviation(
+        run.velocity[:, column],
+        run.force[:, column],
+        run.displacement[:, column],
+        run.input_force,
+        period=element.period,
+        mass=element.mass,
+        stiffness=element.stiffness,
+        damping=element.damping,
+        friction=parameters["friction_force"],
+        start=parameters["initial_velocity"],
     )
 
 
 def _claims(claims: Claims, originals: list[Stop], alternatives: list[Stop]) -> None:
     alternatives = sorted(alternatives, key=lambda case: case.element.ratio)
     _claim_original(claims, originals)
+    _claim_equations(claims, originals)
     _claim_vibration(claims, alternatives)
     _claim_limits(claims, alternatives)
 
@@ -125,6 +150,17 @@ def _claim_original(claims: Claims, cases: list[Stop]) -> None:
             f"{1e3 * worst.velocity_step:g} mm/s)",
             all(case.sign_changes <= 1 and case.rests and case.deviation < case.velocity_step for case in cases),
         )
+
+
+def _claim_equations(claims: Claims, cases: list[Stop]) -> None:
+    known = [(case.step_deviation, case.start_force) for case in cases if case.step_deviation is not None]
+    claims.say(
+        "Each step of model D is the solution of (39) to (41).",
+        f"at most {max((deviation for deviation, _ in known), default=0.0):.1e} N off, of forces up to M u0/T = "
+        f"{max((force for _, force in known), default=0.0):.3g} N (limit {_ROUNDING:g} of that, rounding)",
+        all(deviation < _ROUNDING * force for deviation, force in known),
+        unless="" if known else f"no run of model {_ORIGINAL} that slides to rest",
+    )
 
 
 def _claim_vibration(claims: Claims, cases: list[Stop]) -> None:

@@ -40,6 +40,30 @@ def model_a_motion(
     return v, f
 
 
+def model_d_deviation(
+    velocity: np.ndarray, force: np.ndarray, displacement: np.ndarray, pull: np.ndarray, *, period: float, mass: float,
+    stiffness: float, damping: float, friction: float, start: float,
+) -> float:  # fmt: skip
+    """Computes by how much steps of model D with Coulomb friction miss (39), (40) and (41).
+
+    Args:
+        velocity, force, displacement, pull: u [m/s], f [N], e [m] and h [N] of steps 1, 2, ..., shape (n,) each.
+        period: T [s].
+        mass, stiffness, damping: M [kg], K [N/m], B [N s/m].
+        friction: F [N].
+        start: u_0 [m/s]; e_0 is zero.
+
+    Returns:
+        Largest deviation [N]. That of (39) is f - min(max(f + M v/T, -F), F) with the velocity v at the contact: zero
+        where v is zero and |f| at most F, or f is F sgn v.
+    """
+    elongation = np.diff(displacement, prepend=0.0) / period
+    law = force - np.clip(force + mass / period * (velocity - elongation), -friction, friction)
+    element = force - stiffness * displacement - damping * elongation
+    momentum = mass / period * np.diff(velocity, prepend=start) - pull + force
+    return float(np.abs((law, element, momentum)).max())
+
+
 def stop_time(*, mass: float, force: float, pull: float, start: float) -> float:
     """Computes the time to zero velocity of the continuous motion [s], v_0 M/(F sgn v_0 - h); see `model_a_motion`."""
     return start * mass / (np.sign(start) * force - pull)
