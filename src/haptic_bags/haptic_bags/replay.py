@@ -31,7 +31,7 @@ from haptic_launch.launch_elements import (
     NodeElement,
 )
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, find_executable, load_launch_file
-from haptic_launch.launch_nodes import parameters_of
+from haptic_launch.launch_nodes import parameters_of, with_required
 from haptic_launch.launch_parameters import dump_parameters
 from haptic_launch.launch_substitutions import parse_template, variables_in
 from haptic_launch.node_checks import check_parameters
@@ -337,7 +337,7 @@ def play(path: Path, into: str | None, words: Sequence[str], console: Console) -
         processes = replay_processes(recording, experiment, specs, directory / "bag", Path(folder))
         lost = [event for event in changes if event.source not in device.get("sources", [])]
         _announce(recording, experiment, lost, given, console)
-        code = run_processes(processes)
+        code = run_processes(with_required(processes))
     document = {
         "experiment": experiment.name,
         "exit_code": code,

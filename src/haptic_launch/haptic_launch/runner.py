@@ -20,7 +20,7 @@ from haptic_core.parameter_files import PARAMS_FILE
 from haptic_files import listed
 from haptic_launch.experiments import Experiment
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, load_launch_file
-from haptic_launch.launch_nodes import LaunchedNode
+from haptic_launch.launch_nodes import LaunchedNode, with_required
 from haptic_launch.launch_substitutions import Context, evaluate, find_package_prefix, parse_template
 from haptic_launch.processes import run_processes
 
@@ -267,7 +267,7 @@ def launch(path: Path, arguments: Mapping[str, str], directory: Path | None = No
         specs = load_launch_file(path).evaluate(arguments, environment={**os.environ, **own})
     except LaunchFileError as error:
         raise HapticError(str(error)) from None
-    return run_processes(specs)
+    return run_processes(with_required(specs))
 
 
 def write_run_file(
