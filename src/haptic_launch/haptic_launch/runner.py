@@ -17,7 +17,7 @@ import yaml
 from haptic_core.environment import RUN_DIRECTORY
 from haptic_core.errors import HapticError, shortened
 from haptic_core.parameter_files import PARAMS_FILE
-from haptic_files import listed
+from haptic_files import listed, write_text
 from haptic_launch.experiments import Experiment
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, load_launch_file
 from haptic_launch.launch_nodes import LaunchedNode, with_required
@@ -286,7 +286,7 @@ def write_run_file(
         "seed": arguments.get("seed"),
         **run_facts(),
     }
-    (directory / "run.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+    write_text(directory / "run.yaml", yaml.safe_dump(document, sort_keys=False))
 
 
 def run_facts() -> dict[str, Any]:
