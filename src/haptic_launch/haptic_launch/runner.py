@@ -35,6 +35,9 @@ LONGEST_RUN = "1000000.0"
 #: defaults of arguments while a user watches
 IN_VIEW = {"pace": "1.0"}
 
+#: arguments that run.yaml and the report do not have
+SECRETS = ("view_token",)
+
 #: hint after a wrong argument
 SHOW_ARGUMENTS = "see ./haptics run EXPERIMENT --show-args"
 
@@ -281,7 +284,7 @@ def write_run_file(
     document: dict[str, Any] = {
         "experiment": experiment.name,
         "exit_code": code,
-        "arguments": dict(arguments),
+        "arguments": {name: value for name, value in arguments.items() if name not in SECRETS},
         "variants": {name: dict(settings) for name, settings in variants.items()},
         "seed": arguments.get("seed"),
         **run_facts(),
