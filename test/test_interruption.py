@@ -120,6 +120,20 @@ def test_run_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.experiment
+def test_node_that_is_interrupted_before_the_start_ends_the_run_which_names_it(start) -> None:
+    """The friction node is stopped, so that the recorder waits for the start when it gets SIGINT and ends with 0."""
+    run = start("command_delay_ticks:=0", APART, *ENDLESS)
+    wait_until(lambda: find_child(run.pid, "friction_node"))
+    friction = find_child(run.pid, "friction_node")
+    os.kill(friction, signal.SIGSTOP)
+    wait_until(lambda: list(run.folder.glob("runs/*/bag/*.mcap")))  # the recorder is configured, no longer imports
+    os.kill(find_child(run.pid, "recorder"), signal.SIGINT)
+    wait_until(lambda: "recorder failed: it ended before the run" in run.text)
+    os.kill(friction, signal.SIGCONT)
+    assert run.finish() == 1, run.text
+
+
+@pytest.mark.experiment
 def test_a_killed_node_ends_the_run_which_names_it(start) -> None:
     run = start("command_delay_ticks:=0", APART, *ENDLESS)
     wait_until(run.is_running)

@@ -11,6 +11,8 @@ from typing import Any
 import yaml
 from rosbags.rosbag2 import StoragePlugin, Writer
 
+from haptic_files import write_text
+
 #: longest time before a message is handed to the operating system [s]
 FLUSH_INTERVAL = 0.5
 
@@ -37,7 +39,7 @@ class BagWriter(Writer):
 
     def open(self) -> None:
         super().open()
-        (self.path / UNFINISHED).write_text(yaml.safe_dump(dict(self.custom_data)))
+        write_text(self.path / UNFINISHED, yaml.safe_dump(dict(self.custom_data)))
         self._flushed = time.monotonic()
 
     def write(self, connection: Any, timestamp: int, data: bytes | memoryview) -> None:

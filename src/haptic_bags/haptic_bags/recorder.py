@@ -100,6 +100,20 @@ def ranges_text(ranges: list[tuple[int, int]]) -> str:
     return text + (f" and {len(ranges) - 5} more ranges" if len(ranges) > 5 else "")
 
 
+def pushed_namespace(namespace: str, topic: str) -> str:
+    """Returns the namespace that a launch file has pushed around an experiment: all its topics begin with it, too.
+
+    Args:
+        namespace: of the recorder; its end may be the start of the topic's own namespace.
+        topic: of the experiment.
+    """
+    parts = namespace.strip("/").split("/")
+    for index in range(len(parts)):
+        if topic.startswith("/".join(["", *parts[index:], ""])):
+            return "/".join(["", *parts[:index]]) if index else ""
+    return namespace.rstrip("/")
+
+
 class Recorder(SuiteNode):
     """Subscribes to all topics of an experiment in serialised form and writes the messages in the order of arrival."""
 
@@ -119,6 +133,7 @@ class Recorder(SuiteNode):
     def configure(self) -> None:
         super().configure()
         self._lockstep = self.parameters["mode"] == "lockstep"
+        self._prefix = pushed_namespace(self.get_namespace(), self.experiment.clock)  # the bag has topics without it
         self.path = Path(self.parameters["output"] or self._default_path())
         if self.path.exists():
             raise HapticError(f"output: {self.path} exists already")
@@ -141,7 +156,7 @@ class Recorder(SuiteNode):
         for topic in self.experiment.passivity_topics:
             self._subscribe_to_passivity(topic, bundled)
         if bundled:
-            topic = self.experiment.clock.rpartition("/")[0] + "/tick_bundle"
+            topic = f"{self._prefix}{self.experiment.clock.rpartition('/')[0]}/tick_bundle"
             qos = recorder_qos()
             self._topics.append(self.create_subscription(TickBundle, topic, self._on_bundle, qos, raw=True))
 
@@ -163,9 +178,10 @@ class Recorder(SuiteNode):
         connection = self._connection(topic, name, latched)
         qos = latched_qos(EVENT_DEPTH) if latched else recorder_qos()
         callback = partial(self._on_message, connection, self.logs.get(topic), name == _TICK_EVENT)
-        self._topic_callbacks[topic] = callback
+        self._topic_callbacks[self._prefix + topic] = callback
         if not bundled:
-            self._topics.append(self.create_subscription(_message_class(name), topic, callback, qos, raw=True))
+            kind = _message_class(name)
+            self._topics.append(self.create_subscription(kind, self._prefix + topic, callback, qos, raw=True))
 
     def _on_bundle(self, data: bytes) -> None:
         try:
@@ -194,9 +210,10 @@ class Recorder(SuiteNode):
             if connections:
                 self._on_message(connections[0], self.logs[topic], False, data)
 
-        self._topic_callbacks[topic] = on_message
+        name, qos = self._prefix + topic, recorder_qos()
+        self._topic_callbacks[name] = on_message
         if not bundled:
-            self._topics.append(self.create_subscription(PassivityState, topic, on_message, recorder_qos(), raw=True))
+            self._topics.append(self.create_subscription(PassivityState, name, on_message, qos, raw=True))
 
     def _on_message(self, connection: Connection, log: TickLog | None, is_event: bool, data: bytes) -> None:
         if self._writer is None:
@@ -242,7 +259,8 @@ class Recorder(SuiteNode):
                 received = time.monotonic()
                 continue
             silence = time.monotonic() - received
-            if silence >= self._end_silence() and not any(self.count_publishers(topic) for topic in self.logs):
+            publishers = any(self.count_publishers(self._prefix + topic) for topic in self.logs)
+            if silence >= self._end_silence() and not publishers:
                 break
         else:
             if self._writer is not None and received + _SILENCE > end:

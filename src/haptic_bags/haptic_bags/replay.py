@@ -19,7 +19,7 @@ from haptic_bags.recording import PLAYED, Recording, ReplayError
 from haptic_core.environment import check_environment
 from haptic_core.errors import HapticError
 from haptic_core.parameter_files import PARAMS_FILE
-from haptic_files import FileError, read_yaml
+from haptic_files import FileError, read_yaml, write_text
 from haptic_launch.experiments import Experiment, experiment_names, load_experiment
 from haptic_launch.file_parameters import nodes_of_run, with_parameter_file
 from haptic_launch.launch_elements import (
@@ -31,7 +31,7 @@ from haptic_launch.launch_elements import (
     NodeElement,
 )
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, find_executable, load_launch_file
-from haptic_launch.launch_nodes import parameters_of
+from haptic_launch.launch_nodes import parameters_of, with_required
 from haptic_launch.launch_parameters import dump_parameters
 from haptic_launch.launch_substitutions import parse_template, variables_in
 from haptic_launch.node_checks import check_parameters
@@ -273,7 +273,7 @@ def with_recorded_parameters(
 def _parameter_file(directory: Path, name: str, values: Mapping[str, Any], full_name: str | None = None) -> str:
     path = directory / f"{name}.yaml"
     keys = ["/**"] if full_name is None else ["/**", full_name]  # a full name goes before /**
-    path.write_text(dump_parameters(dict.fromkeys(keys, values)))
+    write_text(path, dump_parameters(dict.fromkeys(keys, values)))
     return str(path)
 
 
@@ -337,7 +337,7 @@ def play(path: Path, into: str | None, words: Sequence[str], console: Console) -
         processes = replay_processes(recording, experiment, specs, directory / "bag", Path(folder))
         lost = [event for event in changes if event.source not in device.get("sources", [])]
         _announce(recording, experiment, lost, given, console)
-        code = run_processes(processes)
+        code = run_processes(with_required(processes))
     document = {
         "experiment": experiment.name,
         "exit_code": code,
@@ -353,7 +353,7 @@ def play(path: Path, into: str | None, words: Sequence[str], console: Console) -
         "arguments": arguments,
         **run_facts(),
     }
-    (directory / "run.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+    write_text(directory / "run.yaml", yaml.safe_dump(document, sort_keys=False))
     return code, directory
 
 

@@ -132,6 +132,41 @@ def test_ticks_that_the_device_tells_of_and_that_did_not_come_are_missing(
             made.destroy_node()
 
 
+@pytest.mark.parametrize(
+    ("namespace", "pushed"),
+    [("/", ""), ("/robot", "/robot"), ("/lab/robot", "/lab/robot"), ("/joystick", ""), ("/robot/joystick", "/robot")],
+)
+def test_namespace_around_an_experiment_is_not_that_of_its_device(namespace: str, pushed: str) -> None:
+    assert recorder.pushed_namespace(namespace, "/joystick/device_state") == pushed
+
+
+def test_bag_of_a_run_in_a_pushed_namespace_has_the_topics_of_the_experiment(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under `push_ros_namespace` of ROS 2's launch, which moves recorder and device."""
+    overrides = [Parameter("output", value=str(tmp_path / "bag")), Parameter("mode", value="realtime")]
+    node = Recorder(context=context, parameter_overrides=overrides, namespace="robot")
+    other = Node("device", context=context, namespace="robot/joystick")
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    try:
+        states = other.create_publisher(DeviceState, "device_state", tick_publisher_qos("realtime"))
+        node.start()
+        assert {topic.topic_name for topic in node._topics} >= {states.topic_name}
+        while not states.get_subscription_count():
+            executor.spin_once(timeout_sec=0.1)
+        states.publish(DeviceState())
+        while not node._messages:
+            executor.spin_once(timeout_sec=0.1)
+        monkeypatch.setattr(recorder, "_SILENCE", 0.1)
+        monkeypatch.setattr(recorder, "stop_requested", lambda: True)
+        node.spin(executor)
+        assert list(Bag(tmp_path / "bag").topics) == ["/joystick/device_state"]
+    finally:
+        for made in (node, other):
+            made.destroy_node()
+
+
 def test_waiting_messages_are_recorded_when_the_last_publisher_leaves(
     context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -199,7 +199,8 @@ def replay(
 def report(directory: Annotated[Path, typer.Argument(metavar="RUN", help="runs/<time>-<name>, or a bag")]) -> None:
     """Builds metrics, figure and report again, from the bag and run.yaml; a replay's also from the recording.
 
-    They replace those in the directory of the run. For a bag, that is the directory that contains it.
+    They replace those in the directory of the run. For a bag, that is the directory that contains it; beside other bags
+    the names of the files begin with the bag's.
     """
     from haptic_bags.bags import with_name
     from haptic_experiments.replay_report import is_replay, write_replay_report

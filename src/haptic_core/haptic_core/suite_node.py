@@ -6,7 +6,7 @@ import time
 import traceback
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,9 @@ from haptic_msgs.msg import TickEvent
 #: fraction of a realtime node's ticks that may be missed or rejected before its diagnostics warn; in lockstep none
 TOLERATED = 0.01
 
+#: value that parameter services report for a secret
+HIDDEN = "(hidden)"
+
 _ROS_OWN = {"use_sim_time", "start_type_description_service"}
 
 
@@ -53,12 +56,13 @@ def given_parameters(node: Node) -> dict[str, Any]:
     }
 
 
-def declare_fixed(node: Node, file: Path) -> dict[str, Any]:
+def declare_fixed(node: Node, file: Path, secrets: Collection[str] = ()) -> dict[str, Any]:
     """Declares the parameters of a node without lifecycle, all of which are read-only.
 
     Args:
         node: node that declares its parameters from overrides.
         file: YAML file of `haptic_core.parameters`.
+        secrets: names of parameters whose values the parameter services do not report; they report `HIDDEN`.
 
     Returns:
         Checked values by name.
@@ -73,8 +77,8 @@ def declare_fixed(node: Node, file: Path) -> dict[str, Any]:
     for name, value in values.items():
         if name in given:
             node.undeclare_parameter(name)
-        spec = specs[name]
-        node.declare_parameter(name, value, _descriptor(spec, spec.constraints), ignore_override=True)
+        spec, reported = specs[name], HIDDEN if value and name in secrets else value
+        node.declare_parameter(name, reported, _descriptor(spec, spec.constraints), ignore_override=True)
     return values
 
 

@@ -20,7 +20,8 @@ from haptic_bags.recording import DEVICE_COMMAND, Recording, ReplayError
 from haptic_bags.ticks import Ticks
 from haptic_bags.units import unit_of
 from haptic_core.commands import EFFORT, MOTION, WRENCH
-from haptic_experiments.report import Claim, ResultTable, render_page, run_file_of
+from haptic_experiments.report import Claim, ResultTable, render_page, run_file_of, save_figure
+from haptic_files import write_text
 
 #: fields of a command by its mode, in the order in which they are looked for
 _COMMANDED = {
@@ -83,9 +84,9 @@ def write_replay_report(directory: Path, console: Console) -> dict[str, Any]:
         "changed_parameters": parameters,
         "topics": {name: _metrics(topic) for name, topic in topics.items()},
     }
-    (directory / "metrics.json").write_text(json.dumps(document, indent=2) + "\n")
+    write_text(directory / "metrics.json", json.dumps(document, indent=2) + "\n")
     figure, caption = plot(recorded, replayed)
-    figure.savefig(directory / "figure.png", dpi=150)
+    save_figure(figure, directory / "figure.png")
     left_out = f", {silent} that nobody had answered were left out" if silent else ""
     about = _About(
         f"Replay into {run['experiment']}",
@@ -102,7 +103,7 @@ def write_replay_report(directory: Path, console: Console) -> dict[str, Any]:
     ]
     used = {source: replayed.parameters(source) for source in _rendering(replayed)}
     page = render_page(about, claims, [(directory / "figure.png", caption)], used, document, tables)
-    (directory / "report.html").write_text(page)
+    write_text(directory / "report.html", page)
     _print(topics, claims, None if plain else parameters, directory, console)
     return document
 

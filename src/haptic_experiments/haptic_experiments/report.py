@@ -14,6 +14,7 @@ from typing import Any
 import jinja2
 import matplotlib
 import numpy as np
+from matplotlib.figure import Figure
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -26,7 +27,7 @@ from haptic_core.safety import LIMIT_NAMES
 from haptic_core.stop_records import find_records
 from haptic_experiments.kit import device_run, passivity
 from haptic_experiments.kit.results import Claim, Report, ResultTable
-from haptic_files import FileError, read_yaml
+from haptic_files import FileError, naming_file, read_yaml, write_text
 from haptic_launch.experiments import Experiment, load_experiment
 from haptic_launch.launch_file import load_launch_file
 from haptic_launch.runner import effective_arguments
@@ -87,7 +88,7 @@ def write_report(directory: Path, console: Console) -> Report:
     """Analyses the bags of a run and writes the three files beside them.
 
     Args:
-        directory: directory of the run, or of a single bag; the files then go to the bag's parent.
+        directory: directory of the run, or of a single bag; the files then go to the bag's parent, see `file_prefix`.
         console: prints the table of claims.
 
     Raises:
@@ -124,12 +125,13 @@ def write_report(directory: Path, console: Console) -> Report:
     if balance is not None:
         report.metrics["passivity"] = balance.metrics
     document = {"experiment": experiment.name, "claims": claims, **report.metrics}
-    (target / "metrics.json").write_text(json.dumps(document, indent=2) + "\n")
-    figure.savefig(target / "figure.png", dpi=150)
-    figures, tables = [(target / "figure.png", report.caption)], []
+    prefix = file_prefix(bags)
+    write_text(target / f"{prefix}metrics.json", json.dumps(document, indent=2) + "\n")
+    figures, tables = [(target / f"{prefix}figure.png", report.caption)], []
+    save_figure(figure, figures[0][0])
     if balance is not None:
-        balance.figure.savefig(target / "passivity.png", dpi=150)
-        figures.append((target / "passivity.png", balance.caption))
+        figures.append((target / f"{prefix}passivity.png", balance.caption))
+        save_figure(balance.figure, figures[1][0])
         tables.append(balance.table)
         console.print(balance.line, highlight=False, soft_wrap=True)
     if (records := flight_records(target)) is not None:
@@ -139,9 +141,26 @@ def write_report(directory: Path, console: Console) -> Report:
             console.print(line, highlight=False, soft_wrap=True, markup=False)
     changed = changed_arguments(target, experiment)
     page = render_page(experiment, report.claims, figures, report.parameters, report.metrics, tables, changed)
-    (target / "report.html").write_text(page)
-    _print(report, target, console)
+    page_file = target / f"{prefix}report.html"
+    write_text(page_file, page)
+    _print(report, page_file, console)
     return report
+
+
+def file_prefix(bags: Mapping[str, Bag]) -> str:
+    """Returns the start of the names of a report's files: the bag's name if it is one of several in its folder.
+
+    The report of a bag thus replaces neither that of another bag nor that of a run with all its bags.
+    """
+    (first, *others) = (bag.path for bag in bags.values())
+    beside = [metadata.parent for metadata in first.parent.glob("*/metadata.yaml")]
+    return f"{first.name}_" if not others and any(path.name != first.name for path in beside) else ""
+
+
+def save_figure(figure: Figure, file: Path) -> None:
+    """Writes a figure as PNG; an OSError names the file."""
+    with naming_file(file):
+        figure.savefig(file, dpi=150)
 
 
 def _location(error: Exception, module: ModuleType) -> str:
@@ -212,9 +231,9 @@ def print_claims(claims: Sequence[Claim], title: str, console: Console) -> None:
     console.print(table)
 
 
-def _print(report: Report, target: Path, console: Console) -> None:
+def _print(report: Report, file: Path, console: Console) -> None:
     print_claims(report.claims, "claim", console)
     for name, said in report.metrics.get("safety", {}).items():
         counts = ", ".join(f"{key} {value}" for key, value in said.items())
         console.print(f"safety, ticks of {name}: {counts}", highlight=False, soft_wrap=True)
-    console.print(f"report: {target / 'report.html'}", highlight=False, soft_wrap=True)
+    console.print(f"report: {file}", highlight=False, soft_wrap=True)

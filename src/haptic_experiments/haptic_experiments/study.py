@@ -37,7 +37,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from haptic_core.errors import HapticError, shortened
 from haptic_experiments.kit.results import ResultTable
 from haptic_experiments.study_report import StudyReport, show, write
-from haptic_files import FileError, listed, read_yaml
+from haptic_files import FileError, listed, read_yaml, write_text
 from haptic_launch.runner import INTERRUPTED, UsageError, new_run_directory, parse_arguments, run_facts
 
 ENTRY_POINTS = "haptic_studies"  #: entry points that are packages of studies
@@ -321,7 +321,7 @@ def run_study(
 
         def note(state: str) -> None:
             facts.update(state=state, seconds=round(before + time.monotonic() - start, 1))
-            (directory / "run.yaml").write_text(yaml.safe_dump(facts, sort_keys=False))
+            write_text(directory / "run.yaml", yaml.safe_dump(facts, sort_keys=False))
 
         note("running")
         console.print(f"{name}: {directory}{' (goes on)' if before else ''}", highlight=False, soft_wrap=True)

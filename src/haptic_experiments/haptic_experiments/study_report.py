@@ -14,7 +14,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from haptic_experiments.kit.results import Claim, ResultTable, plain
-from haptic_experiments.report import print_claims, render_page
+from haptic_experiments.report import print_claims, render_page, save_figure
+from haptic_files import write_text
 
 WIDEST, LONGEST = 7, 15  #: columns and rows of tables that are also printed
 
@@ -43,17 +44,17 @@ def write(made: StudyReport, about: Any, settings: BaseModel, name: str, directo
     """
     claims = [{"claim": c.text, "measured": c.measured, "shown": c.shown} for c in made.claims]
     document = plain({"study": name, "claims": claims, **made.metrics})
-    (directory / "metrics.json").write_text(json.dumps(document, indent=2, allow_nan=False) + "\n")
+    write_text(directory / "metrics.json", json.dumps(document, indent=2, allow_nan=False) + "\n")
     images = []
     for name, (figure, caption) in made.figures.items():
         path = directory / f"{name}.png"
-        figure.savefig(path, dpi=150)
+        save_figure(figure, path)
         images.append((path, caption))
     parameters = {"study": settings.model_dump(mode="json")}
     if made.timings:
         parameters["timings [s]"] = made.timings
     page = render_page(about, made.claims, images, parameters, document, made.tables)
-    (directory / "report.html").write_text(page)
+    write_text(directory / "report.html", page)
 
 
 def show(made: StudyReport, directory: Path, console: Console) -> None:

@@ -228,7 +228,7 @@ def test_the_terminal_shows_what_is_in_brackets(tmp_path: Path) -> None:
     claims = [Claim("Drift [m] is small.", "1e-6 [m]", True)]
     made = report.Report({}, claims, Figure, "", {})
     text = StringIO()
-    report._print(made, tmp_path, Console(file=text, width=120))
+    report._print(made, tmp_path / "report.html", Console(file=text, width=120))
     assert "Drift [m] is small." in text.getvalue() and "1e-6 [m]" in text.getvalue()
 
 
@@ -256,6 +256,27 @@ def test_a_report_names_the_files_with_the_last_ticks_before_stops(
     assert "at tick 900" in second and "cannot be read" in second
     page = (run_folder / "report.html").read_text()
     assert "<td>flight_records/joystick.device-tick-812.npy</td>" in page
+
+
+def test_reports_of_two_bags_in_one_folder_are_both_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: Signals, bag_of: Bags
+) -> None:
+    """Also beside that of a run with all its bags; that of the only bag in a folder has the usual names."""
+
+    def read(path: Path) -> Bag:
+        bag = bag_of(signals())
+        bag.path = path
+        return bag
+
+    monkeypatch.setattr(report, "Bag", read)
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "metadata.yaml").touch()
+        write_report(tmp_path / name, Console(file=StringIO()))
+    write_report(tmp_path / "first", Console(file=StringIO()))
+    files = ("figure.png", "metrics.json", "report.html")
+    expected = {f"{prefix}{file}" for prefix in ("", "first_", "second_") for file in files}
+    assert {path.name for path in tmp_path.iterdir() if path.is_file()} == expected
 
 
 def test_a_directory_without_a_bag_has_no_report(tmp_path: Path) -> None:

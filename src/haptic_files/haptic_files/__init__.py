@@ -1,4 +1,4 @@
-"""Reads the files that a user or a parameter names.
+"""Reads the files that a user or a parameter names, and writes small ones.
 
 The suite opens such files only in `read_bytes`, which reads regular files of at most `MAX_SIZE` bytes and never blocks.
 `read_text`, `read_yaml`, `read_archive` and `check_file` build on it; `haptic_files.schema` describes errors of a
@@ -22,6 +22,7 @@ from haptic_files.reading import (
     read_bytes,
     read_text,
 )
+from haptic_files.writing import naming_file, write_text
 from haptic_files.yaml_documents import YamlDocument, describe_yaml_error, parse_yaml, read_yaml
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "kind_of",
     "listed",
     "load_yaml",
+    "naming_file",
     "nearest",
     "once_while_unchanged",
     "parse_entries",
@@ -44,6 +46,7 @@ __all__ = [
     "read_text",
     "read_yaml",
     "with_entries",
+    "write_text",
 ]
 
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
+from haptic_friction.errors import FrictionInputError
 from haptic_math.array_assignment import assign
 
 #: a unit normal with a smaller part outside the span of the others adds no direction [-]
@@ -78,7 +79,14 @@ def normal_basis(normals: np.ndarray) -> np.ndarray:
 
 
 def pressing_basis(normals: np.ndarray, forces: np.ndarray) -> np.ndarray:
-    """Returns an orthonormal basis (r, 3), r <= 3, of the span of the unit normals (m, 3) with a force (m,) above 0."""
+    """Returns an orthonormal basis (r, 3), r <= 3, of the span of the unit normals (m, 3) with a force (m,) above 0.
+
+    Raises:
+        FrictionInputError: a shape is wrong; the compiled loop does not check it.
+    """
     basis = np.zeros((3, 3))
     rows, numbers = np.ascontiguousarray(normals, dtype=float), np.ascontiguousarray(forces, dtype=float)
+    if rows.shape != (len(rows), 3) or numbers.shape != (len(rows),):
+        got = f"{rows.shape} and {numbers.shape}"
+        raise FrictionInputError("wrong length", f"normals, forces: expected shapes (m, 3) and (m,), got {got}")
     return basis[: write_pressing_basis(rows, numbers, basis)]

@@ -11,10 +11,11 @@ from scipy.linalg import null_space
 
 import haptic_core
 from haptic_core.parameters import check_all, load_parameter_specs
+from haptic_friction.errors import FrictionInputError
 from haptic_friction.load import total_normal_force
 from haptic_friction.node import FrictionNode
 from haptic_friction.renderer import FrictionRenderer, Surfaces
-from haptic_friction.tangential import DEPENDENT, normal_basis
+from haptic_friction.tangential import DEPENDENT, normal_basis, pressing_basis
 
 SEEDS = range(50)
 SPECS = load_parameter_specs(FrictionNode.parameter_file) | load_parameter_specs(
@@ -116,3 +117,12 @@ def test_friction_between_oblique_walls_acts_along_both_with_any_input(seed: int
     np.testing.assert_allclose(
         force(*(Surfaces(normals[i : i + 1], forces[i : i + 1]) for i in range(2))), together, atol=1e-11
     )
+
+
+@pytest.mark.parametrize(
+    ("normals", "forces"), [((1, 3), (4,)), ((4, 3), (1,)), ((2, 2), (2,)), ((3,), (3,)), ((1, 3), (1, 1))]
+)
+def test_normals_and_forces_of_other_shapes_are_refused(normals: tuple[int, ...], forces: tuple[int, ...]) -> None:
+    """The compiled loop does not check them: it would write beyond its array."""
+    with pytest.raises(FrictionInputError, match=r"^normals, forces: expected shapes \(m, 3\) and \(m,\), got "):
+        pressing_basis(np.ones(normals), np.ones(forces))

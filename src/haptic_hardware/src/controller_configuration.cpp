@@ -3,8 +3,8 @@
 // The controller's parameters, interfaces, messages, publishers and subscriptions.
 
 #include <algorithm>
-#include <cmath>
 #include <initializer_list>
+#include <sstream>
 #include <stdexcept>
 
 #include "haptic_hardware/device_controller.hpp"
@@ -50,9 +50,6 @@ void DeviceController::read_parameters()
   has_sensor_ = parameter<bool>("has_force_sensor");
   simulated_ = parameter<bool>("simulated");
   recorded_ = parameter<bool>("recorded");
-  display_rate_ = parameter<double>("display_rate");
-  activation_timeout_ = parameter<double>("activation_timeout");
-  answer_timeout_ = parameter<double>("answer_timeout");
   const auto watchdog = parameter<std::int64_t>("watchdog_periods");
   ticks_ = parameter<std::int64_t>("ticks");
   follows_ = kind == "admittance";
@@ -70,12 +67,16 @@ void DeviceController::read_parameters()
     "sources: expected 1 to 8 names, got " + std::to_string(sources_.size()));
   require(watchdog >= 1, "watchdog_periods: expected 1 or more, got " + std::to_string(watchdog));
   require(ticks_ >= 0, "ticks: expected 0 or more, got " + std::to_string(ticks_));
-  require(
-    display_rate_ > 0.0 && std::isfinite(display_rate_),
-    "display_rate: expected above 0, got " + std::to_string(display_rate_));
-  require(
-    answer_timeout_ > 0.0 && std::isfinite(answer_timeout_),
-    "answer_timeout: expected above 0, got " + std::to_string(answer_timeout_));
+  const auto bounded = [this, &require](const std::string & name, double low, double high) {
+      const auto value = parameter<double>(name);
+      std::ostringstream text;
+      text << name << ": expected from " << low << " to " << high << ", got " << value;
+      require(low <= value && value <= high, text.str());  // not of NaN
+      return value;
+    };
+  display_rate_ = bounded("display_rate", 0.1, 1000.0);
+  activation_timeout_ = bounded("activation_timeout", 0.1, 3600.0);
+  answer_timeout_ = bounded("answer_timeout", 0.1, 3600.0);
   detail_.clear();
   for (const auto & entry : parameter<std::vector<std::string>>("detail")) {
     const auto end = entry.find('=');

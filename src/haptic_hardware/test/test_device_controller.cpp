@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -229,10 +231,13 @@ using Texts = std::vector<std::string>;
 TEST_F(DeviceControllerTest, ParametersThatCannotBeUsedAreRefused)
 {
   EXPECT_EQ(configure(), "inactive");
+  const double infinite = std::numeric_limits<double>::infinity();
   const std::vector<rclcpp::Parameter> refused{
     {"hardware", ""}, {"kind", "scripted"}, {"joints", Texts(13, "joint")}, {"passive_joints", Texts(13, "joint")},
     {"sources", Texts(9, "source")}, {"watchdog_periods", 0}, {"ticks", -1}, {"display_rate", 0.0},
-    {"detail", Texts{"no value"}}, {"detail", Texts{"=no path"}}, {"answer_timeout", 0.0}};
+    {"detail", Texts{"no value"}}, {"detail", Texts{"=no path"}}, {"answer_timeout", 0.0}, {"answer_timeout", infinite},
+    {"activation_timeout", 0.0}, {"activation_timeout", 3601.0}, {"activation_timeout", infinite},
+    {"activation_timeout", std::nan("")}};
   for (const auto & parameter : refused) {
     EXPECT_EQ(configure({parameter}), "unconfigured") << parameter.get_name();
   }
@@ -336,7 +341,7 @@ TEST_F(DeviceControllerTest, UpdatesThatMakeUpForLostPeriodsOpenNoTick)
 
 TEST_F(DeviceControllerTest, WithoutAnAnswerToTheFirstTickTheDeviceIsSafeAndTheRunFails)
 {
-  ASSERT_EQ(configure({{"answer_timeout", 0.05}}), "inactive");
+  ASSERT_EQ(configure({{"answer_timeout", 0.1}}), "inactive");
   Source source("source", space_, "EFFORT");
   source.silent = true;
   ASSERT_EQ(activate(), CallbackReturn::SUCCESS);
@@ -347,7 +352,7 @@ TEST_F(DeviceControllerTest, WithoutAnAnswerToTheFirstTickTheDeviceIsSafeAndTheR
         stopped |= command("rig_loop/run") == 2.0;
         return !source.value("state", "reason").empty();
       }));
-  EXPECT_EQ(source.value("state", "reason"), "source source: no answer to tick 0 within 0.05 s");
+  EXPECT_EQ(source.value("state", "reason"), "source source: no answer to tick 0 within 0.1 s");
   EXPECT_TRUE(stopped);
   for (int i = 0; i < 20; ++i) {update();}
   EXPECT_EQ(command("a/effort"), 0.0);

@@ -16,7 +16,7 @@ from typing import Any
 from haptic_core.errors import ParameterError
 from haptic_core.parameter_files import PARAMS_FILE, matches, read_parameter_file, values_for
 from haptic_core.parameters import ParameterSpec, fold_nested, load_parameter_specs, nested_spec
-from haptic_files import nearest
+from haptic_files import nearest, write_text
 from haptic_launch.launch_file import LaunchDescription
 from haptic_launch.launch_nodes import LaunchedNode, launched_nodes
 from haptic_launch.launch_parameters import dump_parameters
@@ -99,11 +99,8 @@ def with_parameter_file(
     if not arguments.get(PARAMS_FILE):
         return dict(arguments)
     nodes = [node for node in nodes_of_run(description, arguments, given) if node.changed]
-    path.write_text(
-        dump_parameters(
-            {node.full_name: {name: node.parameters[name] for name in sorted(node.changed)} for node in nodes}
-        )
-    )
+    values = {node.full_name: {name: node.parameters[name] for name in sorted(node.changed)} for node in nodes}
+    write_text(path, dump_parameters(values))
     return {**arguments, PARAMS_FILE: str(path.absolute())}
 
 

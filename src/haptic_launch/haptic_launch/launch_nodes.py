@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from haptic_core.errors import ParameterError, shortened
 from haptic_core.parameter_files import matches, read_parameter_file
 from haptic_files import load_yaml
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError
-from haptic_launch.processes import ProcessSpec
+from haptic_launch.process_spec import ProcessSpec
 
 #: executable that runs several nodes in one process
 _COMPOSED = "composed_nodes"
@@ -92,6 +92,17 @@ def parameters_of(spec: ProcessSpec) -> dict[str, Any]:
     for _, values in sorted(found, key=lambda entry: entry[0]):
         parameters |= values
     return parameters
+
+
+def is_required(spec: ProcessSpec) -> bool:
+    """Returns whether a process is a node for which the clock of the loop waits: the recorder or a source."""
+    parameters = parameters_of(spec) if "--ros-args" in spec.command else {}
+    return "mode" in parameters and "sources" not in parameters
+
+
+def with_required(specs: Iterable[ProcessSpec]) -> list[ProcessSpec]:
+    """Marks the processes that a run requires (see `is_required`)."""
+    return [replace(spec, required=is_required(spec)) for spec in specs]
 
 
 def _assigned(word: str, name: str, spec: ProcessSpec) -> list[tuple[bool, dict[str, Any]]]:

@@ -13,6 +13,7 @@ The rules are those of ROS 2's YAML launch front end (Jazzy):
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from haptic_files import FileError, check_file, load_yaml
+from haptic_files import FileError, check_file, load_yaml, write_text
 
 from .launch_substitutions import Context, LaunchFileError, Template, evaluate, parse_template
 
@@ -189,6 +190,7 @@ def checked_file(path: str) -> str:
 def write_parameters(nodes: Mapping[str, Mapping[str, Any]], directory: Path) -> str:
     """Writes a parameter file; returns its path."""
     directory.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", prefix="parameters_", suffix=".yaml", dir=directory, delete=False) as file:
-        file.write(dump_parameters(nodes))
-    return file.name
+    descriptor, name = tempfile.mkstemp(prefix="parameters_", suffix=".yaml", dir=directory)
+    os.close(descriptor)
+    write_text(Path(name), dump_parameters(nodes))
+    return name

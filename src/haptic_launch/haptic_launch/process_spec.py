@@ -24,6 +24,7 @@ class ProcessSpec:
         fully_qualified_name: name of the ROS node with its namespace; None if unknown or not a node.
         respawn_delay: time from a failure to the restart [s]; None: a failure ends the run.
         given_parameters: argument of the user that determines a parameter of the node, by the parameter's name.
+        required: whether an end with exit code 0 before that of the run is a failure, too.
     """
 
     name: str
@@ -34,6 +35,7 @@ class ProcessSpec:
     fully_qualified_name: str | None = None
     respawn_delay: float | None = None
     given_parameters: Mapping[str, str] = field(default_factory=dict)
+    required: bool = False
 
     @property
     def only_shows(self) -> bool:

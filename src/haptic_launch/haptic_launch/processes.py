@@ -35,6 +35,8 @@ _CHUNK = 65536
 _LONGEST_LINE = 1 << 20
 _LEFTOVER_GRACE = 1.0  # time for children of an ended process that keep its output open [s]
 _SILENT_GRACE = 0.1  # time for children that do not, or are about to end [s]
+#: failure of a required process that ended with exit code 0, for example because it got SIGINT from someone else
+ENDED_EARLY = "it ended before the run"
 _COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
 
 
@@ -49,10 +51,11 @@ def run_processes(
     """Runs the processes until all have ended.
 
     All are stopped when Ctrl-C, SIGTERM or SIGHUP arrives, when a process with `on_exit_shutdown` ends with 0, and
-    when one fails (exit code other than 0, or killed by a signal that the runner did not send). `VIEWERS` may fail,
-    and a process with a `respawn_delay` is restarted after it. Every process group gets SIGINT, then SIGTERM after
-    `grace` if it still exists, then SIGKILL after `kill_grace`. The second and the third Ctrl-C go to the next
-    step at once. Children that a process leaves in its group are killed one second after the process's end.
+    when one fails. A failure is an exit code other than 0, a signal that the runner did not send, and the end of a
+    required process before the run. `VIEWERS` may fail, and a process with a `respawn_delay` is restarted after it.
+    Every process group gets SIGINT, then SIGTERM after `grace` if it still exists, then SIGKILL after `kill_grace`. The
+    second and the third Ctrl-C go to the next step at once. Children that a process leaves in its group are killed one
+    second after the process's end.
 
     stdout and stderr of a process share one pipe, so that their lines keep their order. Python processes
     run unbuffered (PYTHONUNBUFFERED, if it is not set). stdin is empty. If the runner itself is killed, the
@@ -356,7 +359,8 @@ class _Run:
         own_alarm = number == signal.SIGALRM and not ours
         if own_alarm:  # see haptic_core.process.limit_the_end
             self._print(f"{process.spec.name} had done its work, but could not end by itself; SIGALRM ended it")
-        if code == 0 or own_alarm:
+        early = process.spec.required and self._stage is None
+        if (code == 0 and not early) or own_alarm:
             if process.spec.on_exit_shutdown:
                 self._stop()
         elif ours and number != signal.SIGINT:
@@ -366,7 +370,7 @@ class _Run:
             else:
                 self._fail(message)
         elif not ours and not process.interrupt_filter.start_interrupted:
-            message = f"{process.spec.name} failed: {_describe(code)}"
+            message = f"{process.spec.name} failed: {_describe(code) if code else ENDED_EARLY}"
             delay = process.spec.respawn_delay
             if delay is not None and self._stage is None:
                 process.restart = time.monotonic() + delay

@@ -13,7 +13,8 @@ from launch.events import Shutdown
 from launch.events.process import ProcessExited
 from launch.launch_description_sources import AnyLaunchDescriptionSource
 
-from haptic_launch.processes import VIEWERS
+from haptic_launch.launch_nodes import is_required
+from haptic_launch.processes import ENDED_EARLY, VIEWERS, ProcessSpec
 from launch import LaunchContext, LaunchDescription, LaunchService
 
 
@@ -26,10 +27,13 @@ def run_launch_file(path: Path, arguments: Mapping[str, str]) -> int:
     state = {"code": 0}
 
     def on_exit(event: ProcessExited, context: LaunchContext) -> Any:
-        if event.returncode == 0 or (context.is_shutdown and event.returncode in (-2, 130)):
+        if context.is_shutdown and event.returncode in (0, -2, 130):
+            return None
+        if event.returncode == 0 and not is_required(_spec(event)):
             return None
         if not state["code"]:
-            print(f"error: {event.process_name} ended with exit code {event.returncode}", file=sys.stderr)
+            reason = f"ended with exit code {event.returncode}" if event.returncode else f"failed: {ENDED_EARLY}"
+            print(f"error: {event.process_name} {reason}", file=sys.stderr)
         if Path(event.cmd[0]).name in VIEWERS or arguments.get("respawn") == "true":
             return None
         state["code"] = 1
@@ -53,3 +57,10 @@ def run_launch_file(path: Path, arguments: Mapping[str, str]) -> int:
         )
     )
     return service.run() or state["code"]
+
+
+def _spec(event: ProcessExited) -> ProcessSpec:
+    """Returns the description of an ended process; the launch file's names of node and namespace give the full name."""
+    names = dict(word.split(":=", 1) for word in event.cmd if word.startswith(("__node:=", "__ns:=")))
+    full_name = f"{names.get('__ns', '').rstrip('/')}/{names.get('__node', 'node')}"
+    return ProcessSpec(event.process_name, event.cmd, fully_qualified_name=full_name)

@@ -17,10 +17,10 @@ import yaml
 from haptic_core.environment import RUN_DIRECTORY
 from haptic_core.errors import HapticError, shortened
 from haptic_core.parameter_files import PARAMS_FILE
-from haptic_files import listed
+from haptic_files import listed, write_text
 from haptic_launch.experiments import Experiment
 from haptic_launch.launch_file import LaunchDescription, LaunchFileError, load_launch_file
-from haptic_launch.launch_nodes import LaunchedNode
+from haptic_launch.launch_nodes import LaunchedNode, with_required
 from haptic_launch.launch_substitutions import Context, evaluate, find_package_prefix, parse_template
 from haptic_launch.processes import run_processes
 
@@ -34,6 +34,9 @@ LONGEST_RUN = "1000000.0"
 
 #: defaults of arguments while a user watches
 IN_VIEW = {"pace": "1.0"}
+
+#: arguments that run.yaml and the report do not have
+SECRETS = ("view_token",)
 
 #: hint after a wrong argument
 SHOW_ARGUMENTS = "see ./haptics run EXPERIMENT --show-args"
@@ -267,7 +270,7 @@ def launch(path: Path, arguments: Mapping[str, str], directory: Path | None = No
         specs = load_launch_file(path).evaluate(arguments, environment={**os.environ, **own})
     except LaunchFileError as error:
         raise HapticError(str(error)) from None
-    return run_processes(specs)
+    return run_processes(with_required(specs))
 
 
 def write_run_file(
@@ -281,12 +284,12 @@ def write_run_file(
     document: dict[str, Any] = {
         "experiment": experiment.name,
         "exit_code": code,
-        "arguments": dict(arguments),
+        "arguments": {name: value for name, value in arguments.items() if name not in SECRETS},
         "variants": {name: dict(settings) for name, settings in variants.items()},
         "seed": arguments.get("seed"),
         **run_facts(),
     }
-    (directory / "run.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+    write_text(directory / "run.yaml", yaml.safe_dump(document, sort_keys=False))
 
 
 def run_facts() -> dict[str, Any]:

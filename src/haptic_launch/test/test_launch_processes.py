@@ -9,6 +9,7 @@ import pytest
 from launch_texts import Launch, parameters, say, write
 
 from haptic_launch.launch_file import LaunchFileError, load_launch_file
+from haptic_launch.launch_nodes import with_required
 
 # Processes
 
@@ -89,6 +90,20 @@ def test_parameters_of_one_node_below_a_name_of_another(launch: Launch) -> None:
     assert values == {"mode": 2, "period": 2.0, "list": [1, 2]}
     nested = parameters(together)[1]["/**"]["ros__parameters"]
     assert nested == {f"wall.{name}": value for name, value in values.items()}
+
+
+def test_run_requires_the_nodes_of_the_loop_whose_clock_waits_for_them(launch: Launch) -> None:
+    mode = "{name: mode, value: realtime}"
+    specs = launch(
+        f"""
+- node: {{pkg: demo, exec: talker, name: recorder, param: [{mode}]}}
+- node: {{pkg: demo, exec: talker, name: wall, namespace: tau, param: [{mode}]}}
+- node: {{pkg: demo, exec: talker, name: device, namespace: tau, param: [{mode}, {{name: sources, value: [wall]}}]}}
+- node: {{pkg: demo, exec: talker, name: spawner, param: [{{name: rate, value: 1}}]}}
+- executable: {{cmd: echo mode}}
+"""
+    )
+    assert [spec.name for spec in with_required(specs) if spec.required] == ["recorder", "wall"]
 
 
 def test_a_node_without_name_or_namespace(launch: Launch, prefix: Path) -> None:

@@ -68,6 +68,17 @@ def test_an_error_while_stopping_is_a_failure(capfd: pytest.CaptureFixture[str])
     assert "recorder failed: exit code 5" in capfd.readouterr().err
 
 
+def test_required_process_that_ends_before_the_run_is_a_failure(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run([spec("friction", "", required=True), spec("device", WAIT, on_exit_shutdown=True)])[0] == 1
+    assert capfd.readouterr().err == "haptics: friction failed: it ended before the run\n"
+
+
+def test_required_process_that_ends_with_the_run_is_no_failure(device: tuple[ProcessSpec, Path]) -> None:
+    waiting, fifo = device
+    friction = spec("friction", EXIT_ON_INTERRUPT.format(0), required=True)
+    assert run([friction, waiting], Recorder(1, lambda: fifo.write_text("")))[0] == 0
+
+
 @pytest.fixture
 def viewer(tmp_path: Path) -> Callable[[str], ProcessSpec]:
     """A program by the name of RViz."""

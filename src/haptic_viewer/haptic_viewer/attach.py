@@ -57,7 +57,7 @@ def page_options(words: Sequence[str]) -> dict[str, str]:
         UsageError: another argument was given, or the port is invalid.
         PageError: no page can be opened at this address.
     """
-    options = {"view_host": "127.0.0.1", "view_port": "8080", "view_token": ""}
+    options = {"view_host": "127.0.0.1", "view_port": "8080", "view_token": os.environ.get("HAPTICS_VIEW_TOKEN", "")}
     given = parse_arguments(words)
     for name in given:
         if name not in options:

@@ -64,7 +64,7 @@ class Viewer(ClockGuard):
     def __init__(self, **node_options: Any) -> None:
         super().__init__("viewer", automatically_declare_parameters_from_overrides=True, **node_options)
         guard_services(self)
-        self.parameters = declare_fixed(self, _FILE)
+        self.parameters = declare_fixed(self, _FILE, secrets=("token",))
         self.finished, self.exit_code = False, 0
         self.rejections = Rejections()
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -86,7 +86,7 @@ class Viewer(ClockGuard):
         server = open_page(p["host"], p["port"], p["token"], hands)
         self.url = address(server, p["host"], p["token"])
         self.show_on(server, Layout(server), hands)
-        self.get_logger().info(f"the page is at {self.url}")
+        print(f"the page is at {self.url}", flush=True)  # not on /rosout, since the address may hold the token
 
     def show_on(self, server: viser.ViserServer, layout: Layout, hands: Hands, link: str = "") -> None:
         """Shows the experiment on an open page.

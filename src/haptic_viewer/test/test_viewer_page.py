@@ -22,6 +22,7 @@ import zstandard
 from machine_speed import limit
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.context import Context
+from rclpy.parameter import Parameter
 from started_runs import wait_until
 from viser._gui_handles import GuiButtonGroupHandle, GuiButtonHandle, GuiInputHandle
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -29,6 +30,9 @@ from websockets.sync.client import connect
 
 from haptic_bringup import runner
 from haptic_core.events import make_event
+from haptic_launch.experiments import load_experiment
+from haptic_launch.launch_file import load_launch_file
+from haptic_launch.runner import write_run_file
 from haptic_viewer import attach
 from haptic_viewer import page as viewer_page
 from haptic_viewer.hands import SCRIPT, Hands
@@ -154,6 +158,40 @@ def test_view_opens_the_gallery_with_the_experiment(monkeypatch: pytest.MonkeyPa
     assert {"view": "true", "record": "false", "pace": "0.5", "view_port": "0"}.items() <= arguments.items()
     assert float(arguments["duration"]) == 1e6
     assert first == ["touch_clutter", "pace:=0.5"]
+
+
+def test_parameter_services_and_log_do_not_report_the_token(
+    context: Context, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The page asks for it all the same, and the terminal has the whole address."""
+    overrides = [Parameter("token", value="s3cret"), Parameter("port", value=0)]
+    viewer = Viewer(namespace="/joystick", context=context, parameter_overrides=overrides)
+    try:
+        logged: list[str] = []
+        monkeypatch.setattr(viewer.get_logger(), "info", logged.append)
+        assert viewer.parameters["token"] == "s3cret"
+        assert "s3cret" not in str([parameter.value for parameter in viewer.get_parameters(list(viewer.parameters))])
+        viewer.start()
+        with pytest.raises(urllib.error.HTTPError):
+            get(viewer.url.partition("?")[0])
+        out, err = capfd.readouterr()
+        assert f"the page is at {viewer.url}\n" in out and "s3cret" in viewer.url
+        assert "s3cret" not in err + str(logged)
+    finally:
+        viewer.server.stop()
+        viewer.destroy_node()
+
+
+def test_environment_gives_the_token_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HAPTICS_VIEW_TOKEN", "s3cret")
+    experiment = load_experiment("friction_impedance")
+    arguments = runner.effective_arguments(load_launch_file(experiment.launch_file), {})
+    assert arguments["view_token"] == attach.page_options(["view_port:=0"])["view_token"] == "s3cret"
+
+
+def test_run_file_does_not_have_the_token(tmp_path: Path) -> None:
+    write_run_file(tmp_path, load_experiment("friction_impedance"), {"view": "true", "view_token": "s3cret"}, {}, 0)
+    assert "view: 'true'" in (tmp_path / "run.yaml").read_text() and "s3cret" not in (tmp_path / "run.yaml").read_text()
 
 
 def test_a_token_opens_the_page_and_its_websocket() -> None:
