@@ -199,7 +199,7 @@ def test_the_claim_on_releases(after: float, pull: float, holds: bool) -> None:
 
 
 def test_claims_about_events_that_did_not_occur_have_no_verdict() -> None:
-    run = made(height(np.full(50, 1e-3)), [])
+    run = made(height(np.full(50, 1e-3)), [{"name": "let go", "kind": "release", "start": 0.02, "end": 0.04}])
     n = wall_numbers(run)
     claims = Claims()
     tau.tap_claim(claims, run, n)

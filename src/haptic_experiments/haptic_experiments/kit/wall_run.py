@@ -140,9 +140,10 @@ def taps(run: WallRun) -> list[Tap]:
 
 
 def releases(run: WallRun) -> list[Release]:
-    """Measures each release of a pushed tool."""
+    """Measures each release of a tool that a wall bears in the tick before it, or later."""
     parts = [(phase["name"], part) for phase, part in run.parts("release") if "tap" not in phase["name"]]
-    return [measure_release(run, part, name, run.period) for name, part in parts]
+    borne = [(name, part) for name, part in parts if run.in_contact[max(part.start - 1, 0) : part.stop].any()]
+    return [measure_release(run, part, name, run.period) for name, part in borne]
 
 
 def wall_numbers(run: WallRun) -> WallNumbers:
