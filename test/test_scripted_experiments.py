@@ -61,7 +61,7 @@ def test_model_b_and_its_alternative_figure_13(run: Callable[..., tuple[Path, di
 @pytest.mark.experiment
 def test_model_d_and_its_alternative_figure_14(run: Callable[..., tuple[Path, dict[str, Any]]]) -> None:
     _, metrics = run("friction_model_d")
-    assert shown(metrics) == [True] * 6
+    assert shown(metrics) == [True] * 7
     short, long = metrics["runs"]["bag"], metrics["runs"]["bag_period_4ms"]
     assert [short[name]["sign_changes"] for name in ("D", "D_2", "D_3", "C", "C_2")] == [1] * 5
     assert long["D"]["sign_changes"] == 1 < long["C"]["sign_changes"]

@@ -56,6 +56,9 @@ class OfflineRecorder(Recorder):
         assert raw
         self.callbacks[topic] = callback
 
+    def get_namespace(self) -> str:
+        return "/"
+
     def get_logger(self) -> Any:
         return SimpleNamespace(info=lambda text: None)
 

@@ -364,7 +364,8 @@ def recorder(name: str, context: Context) -> Subject:
         make = by_type.get(subscription.msg_type.__name__)
         if make is None:
             return None
-        return Port(subscription.topic_name, make, subscription.callback, checked=frozenset({"no bytes"}))
+        topic = subscription.topic_name.removeprefix(_NAMESPACE)  # as the experiment and the bag name it
+        return Port(topic, make, subscription.callback, checked=frozenset({"no bytes"}))
 
     def close() -> None:
         node.close()
