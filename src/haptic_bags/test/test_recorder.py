@@ -143,7 +143,7 @@ def test_namespace_around_an_experiment_is_not_that_of_its_device(namespace: str
 def test_bag_of_a_run_in_a_pushed_namespace_has_the_topics_of_the_experiment(
     context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As under `push_ros_namespace` of ROS 2's launch, which moves recorder and device."""
+    """`push_ros_namespace` of ROS 2's launch puts a namespace before those of recorder and device."""
     overrides = [Parameter("output", value=str(tmp_path / "bag")), Parameter("mode", value="realtime")]
     node = Recorder(context=context, parameter_overrides=overrides, namespace="robot")
     other = Node("device", context=context, namespace="robot/joystick")

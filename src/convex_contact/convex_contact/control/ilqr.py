@@ -182,7 +182,7 @@ def optimize(
         0.0
     """
     first, u, low, high = _checked(system, start, inputs, lower, upper)
-    if type(max_iterations) is bool or not isinstance(max_iterations, int | np.integer) or max_iterations < 1:
+    if not checks.is_whole(max_iterations) or max_iterations < 1:
         raise ValueError(f"max_iterations: expected a whole number from 1 on, got {max_iterations!r}")
     tolerance = checks.number("tolerance", tolerance, minimum=0.0)
     gradient_tolerance = checks.number("gradient_tolerance", gradient_tolerance, minimum=0.0)

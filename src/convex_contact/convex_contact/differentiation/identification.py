@@ -110,7 +110,7 @@ def identify(
         other = named.setdefault((kind, frozenset((one, two))), name)
         if other != name:
             raise ValueError(f"start: expected each parameter once, got {other!r} and {name!r}")
-    if type(max_evaluations) is bool or not isinstance(max_evaluations, int | np.integer) or max_evaluations < 1:
+    if not checks.is_whole(max_evaluations) or max_evaluations < 1:
         raise ValueError(f"max_evaluations: expected a whole number from 1 on, got {max_evaluations!r}")
     kept: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
 

@@ -282,7 +282,7 @@ class Rollout(RolloutParameters):
         if isinstance(cotangents, Mapping):
             states = np.zeros((self.steps + 1, 2 * nv))
             for number, value in cotangents.items():
-                if type(number) is bool or not isinstance(number, int | np.integer):
+                if not checks.is_whole(number):
                     raise ValueError(f"cotangents: expected numbers of steps, got {number!r}")
                 if not -self.steps - 1 <= number <= self.steps:
                     raise ValueError(f"cotangents: expected steps from 0 to {self.steps}, got {number}")
@@ -395,7 +395,7 @@ def rollout(
     """
     if not isinstance(simulator, Simulator):
         raise ValueError(f"simulator: expected a Simulator, got {simulator!r}")
-    if type(steps) is bool or not isinstance(steps, int | np.integer) or steps < 0:
+    if not checks.is_whole(steps) or steps < 0:
         raise ValueError(f"steps: expected a whole number, not negative, got {steps!r}")
     check_differentiable(simulator)
     r, d = Rollout(simulator), simulator.dynamics

@@ -7,9 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from convex_contact.model.body import WorldError
+from convex_contact.problem import checks
 from haptic_files import listed, nearest
 
 
@@ -32,7 +31,7 @@ def number_of(kind: str, given: Any, known: Sequence[Any]) -> int:
         links = [name for name in names if name.rpartition("/")[2] == given]
         hint = f"; did you mean {' or '.join(links)}?" if links else nearest(given, names)
         raise WorldError(f"{given}: no such {kind}; there are: {listed(names, given) or 'none'}{hint}")
-    if isinstance(given, bool) or not isinstance(given, int | np.integer):
+    if not checks.is_whole(given):
         raise WorldError(f"{kind}: expected a name or a number, got {given!r}")
     if not 0 <= given < len(known):
         raise WorldError(f"{given}: no such {kind}; there are {len(known)}")

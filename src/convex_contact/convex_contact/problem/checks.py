@@ -41,6 +41,11 @@ def per_contact(
     return result
 
 
+def is_whole(value: Any) -> bool:
+    """Returns whether a value is a whole number of Python or NumPy, and no truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def positive(name: str, value: Any, *, expected: str = "a number above 0, or inf") -> float:
     """Returns a number above 0, which may be infinite.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from convex_contact.model.arrays import ContactRecord
-from convex_contact.problem import contact_kernels
+from convex_contact.problem import checks, contact_kernels
 from convex_contact.solver.contact_terms import law_of
 from convex_contact.solver.workspace import inputs, load_of, outputs, statistics
 
@@ -92,7 +92,7 @@ class ContactReport(NamedTuple):
             ValueError: it is no number of a body.
         """
         for name, number in (("a", a), ("b", b)):
-            if isinstance(number, bool) or not isinstance(number, int | np.integer):
+            if not checks.is_whole(number):
                 raise ValueError(f"{name}: expected the number of a body, got {number!r}")
         flipped = (self.body == [b, a]).all(axis=1)
         chosen = np.flatnonzero(flipped | (self.body == [a, b]).all(axis=1))
