@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 
 def gliding_time(approximation: str, period: float, relaxation_time: float = 0.0) -> float:
@@ -67,14 +67,16 @@ def pressure_force_of_box(gradient: float, a: float, b: float, depth: float) -> 
 
 def depth_of_sphere(modulus: float, radius: float, load: float) -> float:
     """Returns the depth [m] at which :func:`pressure_force_of_sphere` is a load [N]."""
-    return float(brentq(lambda depth: pressure_force_of_sphere(modulus, radius, depth) - load, 0.0, radius))
+    return float(
+        scipy.optimize.brentq(lambda depth: pressure_force_of_sphere(modulus, radius, depth) - load, 0.0, radius)
+    )
 
 
 def depth_of_box(gradient: float, half_sides: ArrayLike, load: float) -> float:
     """Returns the depth [m] at which :func:`pressure_force_of_box` is a load [N]; the box has three half sides [m]."""
     half = np.asarray(half_sides, dtype=float)
     a, b, most = float(half[0]), float(half[1]), 0.5 * float(half.min())
-    return float(brentq(lambda depth: pressure_force_of_box(gradient, a, b, depth) - load, 0.0, most))
+    return float(scipy.optimize.brentq(lambda depth: pressure_force_of_box(gradient, a, b, depth) - load, 0.0, most))
 
 
 def facet_depth(resolution: float, radius: float) -> float:
