@@ -18,9 +18,9 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import ArrayLike
 
+from convex_contact.differentiation.recorder import refuse_deformable_bodies
 from convex_contact.differentiation.rollouts import rollout
 from convex_contact.model.bodies import FREE, move
-from convex_contact.model.deformable import DeformableTree
 from convex_contact.model.tendons import TendonActuator
 from convex_contact.model.world import World, WorldError
 from convex_contact.problem import checks
@@ -78,9 +78,8 @@ class ActuatedWorld:
         for body in world.bodies:
             if body.kind == "prescribed":
                 raise ValueError(f"{body.name}: expected no prescribed body: its place is not part of the state")
+        refuse_deformable_bodies(world)
         for tree in world.trees:
-            if isinstance(tree.model, DeformableTree):
-                raise ValueError(f"{tree.name}: expected no deformable body; its motion has no derivatives here")
             if tree.drive is not None:
                 raise ValueError(f"{tree.name}: drive: expected none, the forces of its joints are the inputs")
         for law in world.joint_laws:

@@ -112,13 +112,7 @@ class QuadraticCost:
     ) -> None:
         n, m = system.tangent, system.inputs
         self.system = system
-        self.reference = checks.float_array("reference", reference, (system.tangent,)).copy()
-        if self.reference.ndim != 1 or not np.isfinite(self.reference).all():
-            raise ValueError(f"reference: expected a state of finite numbers, got {reference!r}")
-        try:
-            system.difference(self.reference, self.reference)
-        except ValueError as error:
-            raise ValueError(f"reference: expected a state of the system, got another ({error})") from None
+        self.reference = state_of("reference", reference, system)
         self.Q, self.Q_final = weights("state", state, n), weights("final", final, n)
         self.R = weights("input", input, m)
         if not np.linalg.eigvalsh(self.R)[0] > 0.0:
@@ -158,6 +152,18 @@ class QuadraticCost:
     def _expansion(self, x: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         e, D = self.system.difference(self.reference, x), self.system.difference_jacobian(self.reference, x)
         return D.T @ (Q @ e), D.T @ Q @ D
+
+
+def state_of(name: str, value: ArrayLike, system: System | Manifold) -> np.ndarray:
+    """Returns a state of a system as an array of its own; raises ValueError with the name if it is none."""
+    x = checks.float_array(name, value, "(m,)").copy()
+    if x.ndim != 1 or not np.isfinite(x).all():
+        raise ValueError(f"{name}: expected a state of finite numbers, got {value!r}")
+    try:
+        system.difference(x, x)
+    except ValueError as error:
+        raise ValueError(f"{name}: expected a state of the system, got another ({error})") from None
+    return x
 
 
 def weights(name: str, value: ArrayLike, n: int) -> np.ndarray:

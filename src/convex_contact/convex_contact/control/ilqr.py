@@ -27,7 +27,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from convex_contact.control.costs import Cost, System
+from convex_contact.control.costs import Cost, System, state_of
 from convex_contact.control.costs import Manifold as Manifold
 from convex_contact.control.costs import QuadraticCost as QuadraticCost
 from convex_contact.control.costs import weights as weights
@@ -236,13 +236,7 @@ def _checked(
         raise ValueError(f"lower: expected no more than upper, {high}, got {low}")
     if (low == np.inf).any() or (high == -np.inf).any():
         raise ValueError(f"lower, upper: expected limits that finite inputs can keep, got {low} and {high}")
-    first = checks.float_array("start", start, "(m,)").copy()
-    if first.ndim != 1 or not np.isfinite(first).all():
-        raise ValueError(f"start: expected a state of finite numbers, got {start!r}")
-    try:
-        system.difference(first, first)
-    except ValueError as error:
-        raise ValueError(f"start: expected a state of the system, got another ({error})") from None
+    first = state_of("start", start, system)
     return first, np.clip(u, low, high), low, high
 
 

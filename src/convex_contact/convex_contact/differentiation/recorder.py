@@ -26,6 +26,14 @@ from convex_contact.solver.workspace import inputs, outputs
 
 if TYPE_CHECKING:
     from convex_contact.differentiation.rollouts import Rollout
+    from convex_contact.model.world import World
+
+
+def refuse_deformable_bodies(world: World) -> None:
+    """Raises ValueError with the name of a deformable body of a world, whose motion has no derivatives."""
+    for tree in world.trees:
+        if isinstance(tree.model, DeformableTree):
+            raise ValueError(f"{tree.name}: expected no deformable body; its motion has no derivatives here")
 
 
 def check_differentiable(simulator: Simulator) -> None:
@@ -34,9 +42,7 @@ def check_differentiable(simulator: Simulator) -> None:
     Raises:
         ValueError: see :func:`~convex_contact.differentiation.rollouts.rollout`.
     """
-    for tree in simulator.world.trees:
-        if isinstance(tree.model, DeformableTree):
-            raise ValueError(f"{tree.name}: expected no deformable body; its motion has no derivatives here")
+    refuse_deformable_bodies(simulator.world)
     if simulator.control is not None:
         raise ValueError("simulator: expected one with a period, got one with an accuracy")
     started = zip(simulator.world.controllers, simulator._controllers, strict=True)
