@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from rclpy.clock import Clock, ClockType
 
+from haptic_core.errors import HapticError
 from haptic_core.suite_node import SuiteNode
 
 #: interval of the checks, and time after which a wait is logged [s]
@@ -24,7 +25,8 @@ class Wait:
         timeout: longest wait [s], on a steady clock.
         subject: name of the awaited condition, for the log and the error.
         then: function to call when the condition holds.
-        expired: function to call with one line that names the missing items, when the time is up.
+        expired: function to call with one line that names the missing items when the time is up, or with the text of
+            a HapticError that `missing` raises at a later check.
 
     Attributes:
         done: true if the condition holds.
@@ -53,7 +55,14 @@ class Wait:
             self._timer = node.create_timer(INTERVAL, self._check, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _check(self) -> None:
-        missing = self._missing()
+        try:
+            missing = self._missing()
+        except HapticError as error:
+            if self._timer is None:
+                raise
+            self.cancel()
+            self._expired(str(error))
+            return
         waited = time.monotonic() - self._start
         if not missing:
             reported = self._timer is not None

@@ -133,8 +133,7 @@ class DeviceNode(SuiteNode):
         about = {"base_frame": device.base_frame, "up_axis": device.up_axis, "simulated": device.truth() is not None}
         about |= device.description()
         self.publish_event(TickEvent.KIND_STATE, {"state": "active", "parameters": self.parameters, **about})
-        start = self._start_handshake
-        start.begin(self._topics.tick_publishers(), then=lambda: self._rival.wait_for_its_end(start))
+        self._start_handshake.begin(self._topics.tick_publishers(), before=self._rival.silent_one)
 
     def deactivate(self) -> None:
         """Brings the device to its safe state, and waits until all published messages have arrived."""
