@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,3 +42,18 @@ class ProcessSpec:
     def only_shows(self) -> bool:
         """True for a program that only displays: its failure is reported, but neither ends nor fails the run."""
         return Path(self.command[0]).name in VIEWERS
+
+
+def signal_of(code: int) -> int:
+    """Returns the number of the signal that ended a process, which a shell reports as 128 + number; else 0 or less."""
+    return -code if code < 0 else code - 128
+
+
+def describe_end(code: int) -> str:
+    """Returns a description of the end of a process, by the exit code of `subprocess.Popen`."""
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"

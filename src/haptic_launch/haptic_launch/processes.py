@@ -24,7 +24,7 @@ from haptic_core.dds import dds_environment
 
 from . import process_guard
 from .interrupt_filter import InterruptFilter
-from .process_spec import VIEWERS, ProcessSpec
+from .process_spec import VIEWERS, ProcessSpec, describe_end, signal_of
 from .shared_memory import remove_abandoned
 
 __all__ = ["VIEWERS", "ProcessSpec", "run_processes"]
@@ -35,6 +35,7 @@ _CHUNK = 65536
 _LONGEST_LINE = 1 << 20
 _LEFTOVER_GRACE = 1.0  # time for children of an ended process that keep its output open [s]
 _SILENT_GRACE = 0.1  # time for children that do not, or are about to end [s]
+_SIGNAL_GRACE = 0.5  # time for the runner's own stop signal after one that ended a process, from `pkill` or systemd [s]
 #: failure of a required process that ended with exit code 0, for example because it got SIGINT from someone else
 ENDED_EARLY = "it ended before the run"
 _COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
@@ -52,7 +53,8 @@ def run_processes(
 
     All are stopped when Ctrl-C, SIGTERM or SIGHUP arrives, when a process with `on_exit_shutdown` ends with 0, and
     when one fails. A failure is an exit code other than 0, a signal that the runner did not send, and the end of a
-    required process before the run. `VIEWERS` may fail, and a process with a `respawn_delay` is restarted after it.
+    required process before the run. A process that a stop signal ended has not failed if the runner gets one, too.
+    `VIEWERS` may fail, and a process with a `respawn_delay` is restarted after its failure.
     Every process group gets SIGINT, then SIGTERM after `grace` if it still exists, then SIGKILL after `kill_grace`. The
     second and the third Ctrl-C go to the next step at once. Children that a process leaves in its group are killed one
     second after the process's end.
@@ -136,6 +138,7 @@ class _Process:
     partial: bytes = b""
     deadline: float | None = None
     restart: float | None = None
+    assessment: float | None = None
     done: bool = False
     received: set[int] = field(default_factory=set)
     interrupt_filter: InterruptFilter = field(default_factory=InterruptFilter)
@@ -229,7 +232,7 @@ class _Run:
         return True
 
     def loop(self) -> int:
-        while not all(process.done and process.restart is None for process in self._processes):
+        while not all(p.done and p.restart is None and p.assessment is None for p in self._processes):
             try:
                 for key, _ in self._selector.select(self._timeout()):
                     if key.fd in self._selector.get_map():  # not closed by an event before
@@ -266,7 +269,7 @@ class _Run:
     def _timeout(self) -> float | None:
         deadlines = [self._deadline]
         for process in self._processes:
-            deadlines += [process.deadline, process.restart if process.done else None]
+            deadlines += [process.deadline, process.assessment, process.restart if process.done else None]
         waiting = [deadline for deadline in deadlines if deadline is not None]
         return max(0.0, min(waiting) - time.monotonic()) if waiting else None
 
@@ -281,6 +284,8 @@ class _Run:
                     pass
                 self._close_pipe(process)
                 self._finish(process)
+            if process.assessment is not None and now >= process.assessment:
+                self._assess_end(process)
             if process.done and process.restart is not None and now >= process.restart:
                 self._processes.remove(process)
                 with _interrupt_blocked():
@@ -333,7 +338,12 @@ class _Run:
         process.pidfd = -1
         while process.pipe >= 0 and self._on_output(process):
             pass  # the interrupt filter needs the last lines for the assessment
-        self._assess_end(process, process.popen.wait())
+        code = process.popen.wait()
+        stopped = signal_of(code) in _STOP_SIGNALS or (code == 0 and process.spec.required)
+        if stopped and self._stage is None:
+            process.assessment = time.monotonic() + _SIGNAL_GRACE
+        else:
+            self._assess_end(process)
         if not process.done:
             self._settle(process)
 
@@ -352,9 +362,10 @@ class _Run:
         process.deadline = None
         self._notify_guard(f"-{process.popen.pid}\n")
 
-    def _assess_end(self, process: _Process, code: int) -> None:
+    def _assess_end(self, process: _Process) -> None:
         """Decides the effect of a process's end on the run."""
-        number = -code if code < 0 else code - 128
+        process.assessment, code = None, process.popen.returncode
+        number = signal_of(code)
         ours = number in process.received
         own_alarm = number == signal.SIGALRM and not ours
         if own_alarm:  # see haptic_core.process.limit_the_end
@@ -370,7 +381,7 @@ class _Run:
             else:
                 self._fail(message)
         elif not ours and not process.interrupt_filter.start_interrupted:
-            message = f"{process.spec.name} failed: {_describe(code) if code else ENDED_EARLY}"
+            message = f"{process.spec.name} failed: {describe_end(code) if code else ENDED_EARLY}"
             delay = process.spec.respawn_delay
             if delay is not None and self._stage is None:
                 process.restart = time.monotonic() + delay
@@ -396,6 +407,8 @@ class _Run:
             if self._stage is None:
                 self._stopped_by = signal.Signals(number)
                 self._print(f"{self._stopped_by.name}: stopping; Ctrl-C stops harder")
+                for process in self._processes:
+                    process.assessment = None  # the same signal has ended it
                 self._stop()
             elif number == signal.SIGINT and (self._interrupts > 1 or self._stopped_by is not None):
                 self._forced_by_user = True
@@ -405,6 +418,8 @@ class _Run:
 
     def _stop(self) -> None:
         for process in self._processes:
+            if process.assessment is not None:
+                self._assess_end(process)
             process.restart = None
         if self._stage is None:
             self._send(signal.SIGINT)
@@ -430,12 +445,3 @@ class _Run:
         if self._guard is not None and self._guard.stdin is not None:
             with suppress(OSError):  # if the guard is gone, the processes still get SIGINT from the kernel
                 self._guard.stdin.write(line.encode())
-
-
-def _describe(code: int) -> str:
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        return f"killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"killed by signal {-code}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import textwrap
 import threading
@@ -14,6 +15,7 @@ import pytest
 from machine_speed import limit
 from small_processes import EXIT_ON_INTERRUPT, IGNORE, WAIT, Recorder, has_ended, interrupt, run, spec
 
+from haptic_launch import processes
 from haptic_launch.processes import ProcessSpec
 
 
@@ -54,6 +56,56 @@ def test_a_process_killed_by_a_signal_is_named(capfd: pytest.CaptureFixture[str]
 def test_a_foreign_interrupt_of_one_process_is_a_failure(capfd: pytest.CaptureFixture[str]) -> None:
     assert run([spec("a", "import os, signal; signal.signal(2, signal.SIG_DFL); os.kill(os.getpid(), 2)")])[0] == 1
     assert "a failed: killed by SIGINT" in capfd.readouterr().err
+
+
+@pytest.fixture
+def patient_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A runner that waits for its own stop signal for longer than a slow machine takes."""
+    monkeypatch.setattr(processes, "_SIGNAL_GRACE", 600.0)
+
+
+ENDS_THE_OTHER = """
+import os, select
+pid = int(open({fifo!r}).read())
+end = os.pidfd_open(pid)
+os.kill(pid, {number})
+select.select([end], [], [])
+print('ready', flush=True)
+{then}
+"""
+
+
+@pytest.mark.usefixtures("patient_runner")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("handler", ["signal.SIG_DFL", "lambda *_: os._exit(0)"])
+def test_a_signal_to_all_processes_at_once_is_no_failure(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], number: signal.Signals, handler: str
+) -> None:
+    """As from pkill or systemd; the runner gets it last, when it has ended the other process."""
+    friction, fifo = _ended_by_the_device(tmp_path, number, handler)
+    program = ENDS_THE_OTHER.format(fifo=fifo, number=int(number), then="import signal; signal.pause()")
+    stop = Recorder(1, lambda: os.kill(os.getpid(), number))
+    assert run([friction, spec("device", program)], stop)[0] == 128 + number
+    assert capfd.readouterr().err == f"haptics: {number.name}: stopping; Ctrl-C stops harder\n"
+
+
+@pytest.mark.usefixtures("patient_runner")
+def test_a_node_that_is_interrupted_shortly_before_the_end_is_a_failure(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    friction, fifo = _ended_by_the_device(tmp_path, signal.SIGINT, "lambda *_: os._exit(0)")
+    program = ENDS_THE_OTHER.format(fifo=fifo, number=int(signal.SIGINT), then="")
+    assert run([friction, spec("device", program, on_exit_shutdown=True)])[0] == 1
+    assert capfd.readouterr().err == "haptics: friction failed: it ended before the run\n"
+
+
+def _ended_by_the_device(folder: Path, number: signal.Signals, handler: str) -> tuple[ProcessSpec, str]:
+    """Returns a required process that is ready for a signal when it writes its process id, and the path of that."""
+    fifo = str(folder / "pid")
+    os.mkfifo(fifo)
+    prepared = f"import os, signal; signal.signal({int(number)}, {handler})"
+    written = f"file = open({fifo!r}, 'w'); file.write(str(os.getpid())); file.close()"
+    return spec("friction", f"{prepared}; {written}; signal.pause()", required=True), fifo
 
 
 def test_on_exit_shutdown_with_an_error_is_a_failure(capfd: pytest.CaptureFixture[str]) -> None:
